@@ -1,28 +1,34 @@
-//! What the gateway costs, beside the least that a relay can cost: `cargo xtask bench gateway`.
+//! `cargo xtask bench gateway`: what the gateway costs, compared with the least a relay can cost.
 //!
-//! A mock answers at once, a load asks as fast as it is answered, and between them stands what is
-//! measured: nothing, a bare relay, the gateway without records, the gateway with them. All of it
-//! is on the loopback address and built from this workspace. What live agents cost is measured by
-//! [`agents`].
+//! A mock replies at once, a load generator requests as fast as it gets replies, and between them is
+//! what is measured: nothing, a bare relay, the gateway without records, the gateway with them. All
+//! of it is on the loopback address and built from this workspace. [`agents`] measures live agents.
 
-mod asked;
 mod scenario;
-mod stage;
-mod process;
-mod probe;
-mod seen;
+mod relays;
 mod table;
 mod agents;
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{
+    env, fs,
+    path::{self, PathBuf},
+};
 
-use self::{asked::Asked, scenario::Scenario, seen::Seen, stage::Stage};
-use crate::{Outcome, ci};
+use self::{
+    relays::{CpuCore, RelayProcesses, pinned},
+    scenario::{LoadResult, LoadScenario},
+};
+use crate::{Outcome, acceptance::gateway_process::TOKEN, ci, options::TaskOptions};
 
-/// Runs what was asked for.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    match words {
-        ["gateway", ..] => gateway(words),
+/// How long the gateway takes from its start to its first reply, and what memory it has then.
+const START: &str = "start";
+/// What finding a session costs, without a network.
+const SESSIONS: &str = "sessions";
+
+/// Runs one of the benchmarks.
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    match arguments {
+        ["gateway", rest @ ..] => gateway(rest),
         ["agents", rest @ ..] => agents::run(rest),
         _ => Err("`bench gateway` and `bench agents` are known; see `cargo bench -p foxwedge-testkit` for the rest"
             .to_owned()),
@@ -30,81 +36,104 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
 }
 
 /// A table for each scenario.
-fn gateway(words: &[&str]) -> Outcome {
-    let asked = Asked::read(words)?;
-    let programs = Programs::build(&asked)?;
-    eprintln!("load of this machine: {}", busy());
-    if asked.wants_stage() {
-        on_stage(&asked, &programs)?;
+fn gateway(arguments: &[&str]) -> Outcome {
+    let known = ["--scenario NAME", "--seconds S", "--rounds R", "--foxwedge BINARY"];
+    let options = TaskOptions::read(arguments, &known)?;
+    let scenarios = options.values("--scenario");
+    let names = [START, SESSIONS].into_iter();
+    let names: Vec<&str> = names.chain(LoadScenario::ALL.iter().map(|it| it.name)).collect();
+    if let Some(name) = scenarios.iter().find(|name| !names.contains(name)) {
+        return Err(format!("unknown scenario `{name}`; known: {}", names.join(", ")));
     }
-    if asked.wants(asked::SESSIONS) {
-        sessions()?;
+    let wants = |name: &str| scenarios.is_empty() || scenarios.contains(&name);
+    let seconds: f64 = options.number("--seconds")?.unwrap_or(1.5);
+    if !(0.01..=600.0).contains(&seconds) {
+        return Err(format!("`--seconds {seconds}` is not from 0.01 to 600"));
+    }
+    let rounds: u32 = options.number("--rounds")?.unwrap_or(3);
+    eprintln!("load of this machine: {}", machine_load());
+    if scenarios.is_empty() || scenarios.iter().any(|name| *name != SESSIONS) {
+        let programs = BenchPrograms::build(&options)?;
+        let processes = RelayProcesses::start(&programs)?;
+        println!("{}", processes.description());
+        if wants(START) {
+            println!("{}", table::starts(&processes.measure_starts(&programs)?));
+        }
+        let mut failures = Vec::new();
+        for scenario in LoadScenario::ALL.iter().filter(|scenario| wants(scenario.name)) {
+            let results = measure(scenario, &programs, &processes, seconds, rounds)?;
+            println!("{}", table::scenario(scenario, &results));
+            failures.extend(results.iter().filter_map(|result| result.failure(scenario.name)));
+        }
+        println!("{}", table::after(&processes.after()));
+        if !failures.is_empty() {
+            return Err(failures.join("\n"));
+        }
+    }
+    if wants(SESSIONS) {
+        cargo(&[
+            "bench",
+            "--profile",
+            "dist",
+            "--package",
+            "foxwedge-bench",
+            "--bench",
+            "matching",
+        ])?;
     }
     Ok(())
 }
 
 /// The programs that take part.
-struct Programs {
+struct BenchPrograms {
     foxwedge: PathBuf,
     mock: PathBuf,
     floor: PathBuf,
     load: PathBuf,
 }
 
-impl Programs {
-    /// Builds them as they are released. The gateway is built alone: together with the others it
-    /// would get features of its libraries that it does not have when it is built for users.
-    fn build(asked: &Asked) -> Result<Programs, String> {
-        let here = env::current_exe().map_err(|error| error.to_string())?;
-        let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("dist"));
-        let built = built.ok_or("nobody knows where cargo builds")?;
+impl BenchPrograms {
+    fn build(options: &TaskOptions) -> Result<BenchPrograms, String> {
+        let foxwedge = released(options)?;
         cargo(&["build", "--profile", "dist", "--package", "foxwedge-bench", "--bins"])?;
-        if asked.foxwedge.is_none() && asked.wants_stage() {
-            cargo(&["build", "--profile", "dist", "--package", "foxwedge"])?;
-        }
-        let program = |name: &str| built.join(format!("{name}{}", env::consts::EXE_SUFFIX));
-        Ok(Programs {
-            foxwedge: asked.foxwedge.clone().unwrap_or_else(|| program("foxwedge")),
-            mock: program("mock"),
-            floor: program("floor"),
-            load: program("load"),
-        })
+        let program = |name: &str| built(name);
+        let (mock, floor, load) = (program("mock")?, program("floor")?, program("load")?);
+        Ok(BenchPrograms { foxwedge, mock, floor, load })
     }
 }
 
-fn on_stage(asked: &Asked, programs: &Programs) -> Outcome {
-    let stage = Stage::set(programs)?;
-    println!("{}", stage.told());
-    if asked.wants(asked::START) {
-        println!("{}", table::starts(&stage.starts(programs)?));
+/// The gateway as it is released, or the binary that was named. It is built alone: together with
+/// other packages it would get features of its libraries that users do not get.
+fn released(options: &TaskOptions) -> Result<PathBuf, String> {
+    if let Some(named) = options.path("--foxwedge") {
+        return path::absolute(named).map_err(|error| error.to_string());
     }
-    let mut troubles = Vec::new();
-    for scenario in Scenario::ALL.iter().filter(|scenario| asked.wants(scenario.name)) {
-        let seen = measure(asked, programs, &stage, scenario)?;
-        println!("{}", table::told(scenario, &seen));
-        let wrong = seen.iter().filter(|seen| seen.errors > 0.0);
-        troubles.extend(wrong.map(|seen| {
-            let why = seen.error.as_deref().unwrap_or("");
-            format!("{}, {}: {} errors, {why}", scenario.name, seen.relay.name(), seen.errors)
-        }));
-    }
-    println!("{}", table::rest(&stage.rest()));
-    if troubles.is_empty() { Ok(()) } else { Err(troubles.join("\n")) }
+    cargo(&["build", "--profile", "dist", "--package", "foxwedge"])?;
+    built("foxwedge")
+}
+
+fn built(name: &str) -> Result<PathBuf, String> {
+    let here = env::current_exe().map_err(|error| error.to_string())?;
+    let folder = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("dist"));
+    let folder = folder.ok_or("the target folder of cargo cannot be found")?;
+    Ok(folder.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
 }
 
 /// One scenario: everything that takes part, in turns.
 fn measure(
-    asked: &Asked,
-    programs: &Programs,
-    stage: &Stage,
-    scenario: &Scenario,
-) -> Result<Vec<Seen>, String> {
-    let mut load = process::pinned(&programs.load, process::Core::Sides);
-    load.args(["--ask", scenario.ask, "--format", scenario.format, "--model", scenario.model]);
+    scenario: &LoadScenario,
+    programs: &BenchPrograms,
+    processes: &RelayProcesses,
+    seconds: f64,
+    rounds: u32,
+) -> Result<Vec<LoadResult>, String> {
+    let mut load = pinned(&programs.load, CpuCore::Sides);
+    let request = scenario.request;
+    load.args(["--request", request.name, "--format", request.format]);
+    load.args(["--model", request.model, "--token", TOKEN]);
     load.args(["--connections", &scenario.connections.to_string()]);
-    load.args(["--seconds", &asked.seconds.to_string(), "--rounds", &asked.rounds.to_string()]);
-    load.args(["--token", stage::TOKEN]);
-    let relays: Vec<_> = scenario.relays.iter().filter_map(|relay| stage.at(*relay)).collect();
+    load.args(["--seconds", &seconds.to_string(), "--rounds", &rounds.to_string()]);
+    let relays: Vec<_> = scenario.relays.iter().filter_map(|relay| processes.at(*relay)).collect();
     for (relay, address, process) in &relays {
         load.args(["--target", &format!("{}={address},{process}", relay.name())]);
     }
@@ -113,27 +142,20 @@ fn measure(
         return Err(format!("load: {}", String::from_utf8_lossy(&output.stderr)));
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let seen = text.lines().zip(&relays).map(|(line, (relay, ..))| Seen::read(*relay, line));
-    seen.collect()
+    let lines = text.lines().zip(&relays);
+    lines.map(|(line, (relay, ..))| LoadResult::read(*relay, line)).collect()
 }
 
-/// How a session is found again, without a network.
-fn sessions() -> Outcome {
-    cargo(&["bench", "--profile", "dist", "--package", "foxwedge-bench", "--bench", "matching"])
-}
-
-fn cargo(words: &[&str]) -> Outcome {
-    let mut command: Command = ci::command();
-    let status = command.args(words).arg("--quiet").status();
-    match status {
+fn cargo(arguments: &[&str]) -> Outcome {
+    match ci::command().args(arguments).arg("--quiet").status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("cargo {}: {status}", words.join(" "))),
+        Ok(status) => Err(format!("cargo {}: {status}", arguments.join(" "))),
         Err(error) => Err(format!("cargo cannot be started: {error}")),
     }
 }
 
-/// How many programs want a core, on average of a minute. Only Linux tells.
-fn busy() -> String {
+/// How many programs want a core, on average of a minute. Only Linux says so.
+fn machine_load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().filter(|text| !text.is_empty()).unwrap_or("unknown").to_owned()
 }

@@ -9,9 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    Outcome, clients, console, gateway, live, mcp, postgres, sdks, tidy, transcript, uis, workspace,
-};
+use crate::{Outcome, acceptance::SUITES, postgres, tidy, transcript, workspace};
 
 /// Which steps run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,17 +49,8 @@ fn run_steps(scope: TestScope, steps: &mut StepTimes) -> Outcome {
     if scope == TestScope::Developer {
         return Ok(());
     }
-    let suites: [(&'static str, AcceptanceSuite); 7] = [
-        ("sdks", sdks::run),
-        ("clients", clients::run),
-        ("console", console::run),
-        ("uis", uis::run),
-        ("gateway", gateway::run),
-        ("live", live::run),
-        ("mcp", mcp::run),
-    ];
-    for (name, suite) in suites {
-        steps.run(name, || suite(&[]))?;
+    for suite in SUITES.iter().filter(|suite| suite.in_ci) {
+        steps.run(suite.name, || suite.run(&[]))?;
     }
     Ok(())
 }
@@ -77,9 +66,6 @@ fn tests(variables: &[(&str, &str)]) -> Outcome {
     }
     cargo(&arguments, variables)
 }
-
-/// A suite that takes its own options.
-type AcceptanceSuite = fn(&[&str]) -> Outcome;
 
 /// How long each step took.
 #[derive(Default)]
@@ -134,6 +120,14 @@ pub(crate) fn program(package: &str) -> Result<PathBuf, String> {
     }
     let here = env::current_exe().map_err(|error| error.to_string())?;
     Ok(here.with_file_name(format!("{package}{}", env::consts::EXE_SUFFIX)))
+}
+
+/// Runs a task again in the release build of this program.
+pub(crate) fn run_in_release(task: &str, arguments: &[&str], failure: &str) -> Outcome {
+    let mut command = command();
+    command.args(["run", "--quiet", "--release", "--package", "xtask", "--", task]).args(arguments);
+    let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err(failure.to_owned()) }
 }
 
 /// The cargo that runs us.

@@ -31,18 +31,18 @@ fn pages() -> Vec<Page> {
 pub(crate) fn write() -> Outcome {
     let root = workspace::root();
     let pages = pages();
-    let trouble = |path: &str, error: std::io::Error| format!("{path}: {error}");
-    fs::create_dir_all(root.join(FOLDER)).map_err(|error| trouble(FOLDER, error))?;
+    let complain = |path: &str, error: std::io::Error| format!("{path}: {error}");
+    fs::create_dir_all(root.join(FOLDER)).map_err(|error| complain(FOLDER, error))?;
     let mut written = 0;
     for Page { path, text } in &pages {
         if fs::read_to_string(root.join(path)).is_ok_and(|old| old == *text) {
             continue;
         }
-        fs::write(root.join(path), text).map_err(|error| trouble(path, error))?;
+        fs::write(root.join(path), text).map_err(|error| complain(path, error))?;
         written += 1;
     }
     for path in strangers(&workspace::files()?, &pages) {
-        fs::remove_file(root.join(&path)).map_err(|error| trouble(&path, error))?;
+        fs::remove_file(root.join(&path)).map_err(|error| complain(&path, error))?;
         println!("removed {path}");
     }
     println!("{written} of {} pages written anew", pages.len());

@@ -5,7 +5,7 @@ use std::{fs, io::Write as _};
 
 use foxwedge_testkit::hostile::{HostileShape, shapes};
 
-use crate::{Outcome, ci};
+use crate::{Outcome, ci, options::TaskOptions};
 
 /// Four times the document may cost this many times as much: four, and what caches and tables add.
 const MOST: f64 = 7.0;
@@ -13,22 +13,12 @@ const MOST: f64 = 7.0;
 const FLOOR: u64 = 20_000_000;
 
 /// Runs the campaign; a debug build starts the release build of itself.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let (mut here, mut wanted, mut megabytes) = (false, None, 4);
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        match *word {
-            "--debug" => here = true,
-            "--shape" => wanted = rest.next().copied(),
-            "--megabytes" => {
-                let value = rest.next().copied().unwrap_or_default();
-                megabytes = value.parse().map_err(|_| format!("`{value}` is not a number"))?;
-            }
-            other => return Err(format!("unknown option `{other}`")),
-        }
-    }
-    if cfg!(debug_assertions) && !here {
-        return in_release(words);
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let options = TaskOptions::read(arguments, &["--debug", "--shape PART", "--megabytes N"])?;
+    let wanted = options.value("--shape");
+    let megabytes: usize = options.number("--megabytes")?.unwrap_or(4);
+    if cfg!(debug_assertions) && !options.has("--debug") {
+        return ci::run_in_release("growth", arguments, "something grows too fast");
     }
     let mut steep = Vec::new();
     println!("{:<58} {:<6} {:>10} {:>10} {:>6}", "shape", "job", "ms", "ms at 4n", "ratio");
@@ -92,13 +82,4 @@ fn computed() -> Result<u64, String> {
         .map_err(|error| format!("only Linux tells what a thread computed: {error}"))?;
     let first = text.split(' ').next().and_then(|nanos| nanos.trim().parse().ok());
     first.ok_or_else(|| "what a thread computed cannot be read".to_owned())
-}
-
-fn in_release(words: &[&str]) -> Outcome {
-    let status = ci::command()
-        .args(["run", "--quiet", "--release", "--package", "xtask", "--", "growth"])
-        .args(words)
-        .status()
-        .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if status.success() { Ok(()) } else { Err("something grows too fast".to_owned()) }
 }

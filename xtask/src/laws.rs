@@ -18,7 +18,7 @@ use foxwedge_testkit::{
     runs,
 };
 
-use crate::{Outcome, ci};
+use crate::{Outcome, ci, options::TaskOptions};
 
 /// Cases that a thread takes at once.
 const PORTION: u64 = 500;
@@ -27,29 +27,33 @@ const PORTION: u64 = 500;
 const SHOWN: usize = 3;
 
 /// Runs the campaign; a debug build starts the release build of itself.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let asked = Asked::read(words)?;
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let campaign = LawCampaign::read(arguments)?;
     if cfg!(debug_assertions) {
-        return in_release(words);
+        return ci::run_in_release(
+            "laws",
+            arguments,
+            "the laws do not hold, or could not be tried",
+        );
     }
     let started = Instant::now();
-    let tally = spread(&asked);
+    let tally = spread(&campaign);
     let seconds = started.elapsed().as_secs_f64();
     print!("{}", table(&tally));
-    eprintln!("{:.1} s on {} threads", seconds, asked.threads);
+    eprintln!("{:.1} s on {} threads", seconds, campaign.threads);
     match tally.violations.len() {
         0 => Ok(()),
         count => {
-            for breach in tally.violations.iter().take(asked.shown) {
-                eprintln!("\n{}", told(breach, &asked));
+            for breach in tally.violations.iter().take(campaign.shown) {
+                eprintln!("\n{}", describe(breach, &campaign));
             }
             Err(format!("{count} violations"))
         }
     }
 }
 
-/// What was asked for.
-struct Asked {
+/// What was asked for on the command line.
+struct LawCampaign {
     options: LawOptions,
     threads: u64,
     laws: Laws,
@@ -105,93 +109,79 @@ impl Laws {
     }
 }
 
-impl Asked {
-    fn read(words: &[&str]) -> Result<Asked, String> {
-        let threads = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let options = LawOptions { cases: 0, ..LawOptions::default() };
-        let mut asked = Asked { options, threads, laws: Laws::Repair, shown: SHOWN };
-        let mut words = words.iter();
-        while let Some(&name) = words.next() {
-            let value = *words.next().ok_or_else(|| format!("`{name}` needs a value"))?;
-            let options = &mut asked.options;
-            match name {
-                "--cases" => options.cases = number(name, value)?,
-                "--seed" => options.seed = number(name, value)?,
-                "--of" => {
-                    let known = Laws::ALL.into_iter().find(|laws| laws.name() == value);
-                    asked.laws = known.ok_or_else(|| {
-                        let all = Laws::ALL.map(Laws::name).join(", ");
-                        format!("unknown laws `{value}`; known: {all}")
-                    })?;
-                }
-                "--show" => asked.shown = usize::try_from(number(name, value)?).unwrap_or(SHOWN),
-                "--agent" => {
-                    options.agent = Some(SessionAgent::parse(value).ok_or_else(|| {
-                        let all = SessionAgent::ALL.map(SessionAgent::name).join(", ");
-                        format!("unknown agent `{value}`; known: {all}")
-                    })?);
-                }
-                "--threads" => asked.threads = number(name, value)?.max(1),
-                "--dialect" => {
-                    options.wire = Some(Format::parse(value).ok_or_else(|| {
-                        format!(
-                            "unknown dialect `{value}`; known: {}",
-                            Format::ALL.map(Format::name).join(", ")
-                        )
-                    })?);
-                }
-                "--profile" => {
-                    options.profile = Some(Profile::parse(value).ok_or_else(|| {
-                        format!(
-                            "unknown profile `{value}`; known: {}",
-                            Profile::ALL.map(Profile::name).join(", ")
-                        )
-                    })?);
-                }
-                _ => return Err(format!("unknown option `{name}`")),
-            }
-        }
-        if asked.options.cases == 0 {
+impl LawCampaign {
+    fn read(arguments: &[&str]) -> Result<LawCampaign, String> {
+        let known = [
+            "--cases N",
+            "--seed S",
+            "--of LAWS",
+            "--show N",
+            "--agent A",
+            "--threads T",
+            "--dialect D",
+            "--profile P",
+        ];
+        let options = TaskOptions::read(arguments, &known)?;
+        let cores = thread::available_parallelism().map_or(1, |count| count.get() as u64);
+        let laws = options.value("--of").unwrap_or(Laws::Repair.name());
+        let cases = options.number("--cases")?.unwrap_or(0);
+        if cases == 0 {
             return Err("`--cases` says how many histories to try".to_owned());
         }
-        Ok(asked)
+        let defaults = LawOptions::default();
+        Ok(LawCampaign {
+            threads: options.number("--threads")?.unwrap_or(cores).max(1),
+            laws: known_name("laws", laws, Laws::ALL.map(|laws| (laws.name(), laws)))?,
+            shown: options.number("--show")?.unwrap_or(SHOWN),
+            options: LawOptions {
+                cases,
+                seed: options.number("--seed")?.unwrap_or(defaults.seed),
+                agent: options
+                    .value("--agent")
+                    .map(|it| known_name("agent", it, SessionAgent::ALL.map(|it| (it.name(), it))))
+                    .transpose()?,
+                wire: options
+                    .value("--dialect")
+                    .map(|it| known_name("dialect", it, Format::ALL.map(|it| (it.name(), it))))
+                    .transpose()?,
+                profile: options
+                    .value("--profile")
+                    .map(|it| known_name("profile", it, Profile::ALL.map(|it| (it.name(), it))))
+                    .transpose()?,
+                ..defaults
+            },
+        })
     }
 }
 
-fn number(name: &str, value: &str) -> Result<u64, String> {
-    value.replace('_', "").parse().map_err(|_| format!("`{name} {value}` is not a number"))
-}
-
-fn in_release(words: &[&str]) -> Outcome {
-    let status = ci::command()
-        .args(["run", "--quiet", "--release", "--package", "xtask", "--", "laws"])
-        .args(words)
-        .status()
-        .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err("the laws do not hold, or could not be tried".to_owned())
-    }
+/// The value of this name.
+fn known_name<T: Copy, const N: usize>(
+    what: &str,
+    name: &str,
+    all: [(&str, T); N],
+) -> Result<T, String> {
+    let found = all.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let known = all.map(|(known, _)| known).join(", ");
+    found.ok_or_else(|| format!("unknown {what} `{name}`; known: {known}"))
 }
 
 /// Spreads the seeds over threads. The tally does not depend on how they are spread.
-fn spread(asked: &Asked) -> LawTally {
-    let total = asked.options.cases;
+fn spread(campaign: &LawCampaign) -> LawTally {
+    let total = campaign.options.cases;
     let next = AtomicU64::new(0);
     let whole = Mutex::new(LawTally::default());
     thread::scope(|scope| {
-        for _ in 0..asked.threads {
+        for _ in 0..campaign.threads {
             scope.spawn(|| {
                 loop {
                     let start = next.fetch_add(PORTION, Ordering::Relaxed);
                     if start >= total {
                         break;
                     }
-                    let part = asked.laws.campaign(&LawOptions {
-                        seed: asked.options.seed + start,
+                    let part = campaign.laws.campaign(&LawOptions {
+                        seed: campaign.options.seed + start,
                         cases: PORTION.min(total - start),
-                        ..asked.options.clone()
+                        ..campaign.options.clone()
                     });
                     let mut whole = whole.lock().unwrap_or_else(|broken| broken.into_inner());
                     whole.add(part);
@@ -219,7 +209,7 @@ fn progress(done: u64, total: u64, violations: usize) {
     };
 }
 
-/// What the campaign saw, as a table.
+/// The tally as a table.
 fn table(tally: &LawTally) -> String {
     let mut text = String::new();
     let mut row = |name: &str, count: u64| {
@@ -242,19 +232,19 @@ fn table(tally: &LawTally) -> String {
 }
 
 /// A violation, and how to see it again.
-fn told(breach: &LawBreach, asked: &Asked) -> String {
+fn describe(breach: &LawBreach, campaign: &LawCampaign) -> String {
     let case = &breach.case;
     let mut replay = format!("cargo xtask laws --cases 1 --seed {}", case.seed);
-    if asked.laws != Laws::Repair {
-        let _ = write!(replay, " --of {}", asked.laws.name());
+    if campaign.laws != Laws::Repair {
+        let _ = write!(replay, " --of {}", campaign.laws.name());
     }
-    if let Some(wire) = asked.options.wire {
+    if let Some(wire) = campaign.options.wire {
         let _ = write!(replay, " --dialect {}", wire.name());
     }
-    if let Some(profile) = asked.options.profile {
+    if let Some(profile) = campaign.options.profile {
         let _ = write!(replay, " --profile {}", profile.name());
     }
-    if let Some(agent) = asked.options.agent {
+    if let Some(agent) = campaign.options.agent {
         let _ = write!(replay, " --agent {}", agent.name());
     }
     let agent = case.agent.map_or(String::new(), |agent| format!(" in a file of {}", agent.name()));
@@ -275,22 +265,26 @@ mod tests {
 
     #[test]
     fn options_are_read_and_wrong_ones_named() {
-        let asked = Asked::read(&["--cases", "1_000", "--dialect", "gemini", "--threads", "2"]);
-        let asked = asked.expect("all of it is known");
-        assert_eq!((asked.options.cases, asked.threads), (1000, 2));
-        assert_eq!(asked.options.wire, Some(Format::Gemini));
+        let campaign =
+            LawCampaign::read(&["--cases", "1_000", "--dialect", "gemini", "--threads", "2"]);
+        let campaign = campaign.expect("all of it is known");
+        assert_eq!((campaign.options.cases, campaign.threads), (1000, 2));
+        assert_eq!(campaign.options.wire, Some(Format::Gemini));
         let table: [(&[&str], &str); 5] = [
             (
-                &["--of", "x"],
+                &["--of", "x", "--cases", "1"],
                 "unknown laws `x`; known: repair, compaction, conversion, streams, runs, session-files, mutations",
             ),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),
             (&["--cases", "many"], "`--cases many` is not a number"),
-            (&["--case", "1"], "unknown option `--case`"),
+            (
+                &["--cases", "1", "--dialect", "x"],
+                "unknown dialect `x`; known: openai-chat, openai-responses, anthropic, gemini, bedrock",
+            ),
         ];
-        for (words, expected) in table {
-            assert_eq!(Asked::read(words).err().as_deref(), Some(expected));
+        for (arguments, expected) in table {
+            assert_eq!(LawCampaign::read(arguments).err().as_deref(), Some(expected));
         }
     }
 }

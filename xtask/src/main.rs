@@ -1,5 +1,6 @@
 //! What a contributor runs: `cargo xtask ci | tidy | generate | …`.
 
+mod options;
 mod workspace;
 mod tokens;
 mod postgres;
@@ -11,17 +12,11 @@ mod growth;
 mod chaos;
 mod bench;
 mod transcript;
-mod agents;
-mod judges;
-mod sdks;
-mod uis;
-mod gateway;
-mod live;
-mod mcp;
-mod clients;
-mod console;
+mod acceptance;
 
 use std::process::ExitCode;
+
+use acceptance::AcceptanceSuite;
 
 const USAGE: &str = "\
 usage: cargo xtask <task>
@@ -36,9 +31,9 @@ usage: cargo xtask <task>
                       official SDKs read what foxwedge converted; FOXWEDGE_SDKS=required fails where they are missing
   clients [--logs N] [--seed S]
                       the TypeScript package is built and tested, and its reducer compared with ours on N random logs
-  console [--write]   the page of the gateway is built, compared with the build that is kept, and tried in a browser;
+  console [--write]   the page of the gateway is built, compared with the committed build, and opened in a browser;
                       or the new build is kept
-  uis                 official clients of AG-UI, the AI SDK and ACP read what runs are told as
+  uis [--random N]    official clients of AG-UI, the AI SDK and ACP read the runs that foxwedge encodes
   gateway [--foxwedge BINARY]
                       SDKs and agents of others talk to `foxwedge serve`, across formats; see docs/gateway/clients.md
   live [--claude-code CLI] [--foxwedge BINARY] [--story PART]
@@ -48,27 +43,27 @@ usage: cargo xtask <task>
                       runs a command with a PostgreSQL server for its tests
   laws --cases N [--of repair|compaction|conversion|streams|runs|session-files|mutations] [--seed S] [--dialect D] [--profile P] [--agent A] [--threads T] [--show N]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
-  growth [--shape WORDS] [--megabytes N] [--debug]
+  growth [--shape PART] [--megabytes N] [--debug]
                       hostile documents and session files, each four times as large: what a check and a repair compute
                       has to grow with the bytes
-  chaos [kills|cuts|flips|power|faults|race|cluster|gateway|streams]… [--rounds N] [--seed S]
-                      processes killed, files damaged, disks without power, clusters in trouble, gateways killed under
+  chaos [kills|cuts|flips|power|faults|cluster|gateway|streams]… [--rounds N] [--seed S]
+                      processes killed, files damaged, power cuts, disk errors, failing clusters, gateways killed under
                       load; see docs/runs/reliability.md and docs/gateway/reliability.md
   bench gateway [--scenario NAME]… [--seconds S] [--rounds R] [--foxwedge BINARY]
-                      what the gateway costs beside a bare relay, on this machine; see docs/benchmarks.md
+                      what the gateway costs compared with a bare relay, on this machine; see docs/benchmarks.md
   bench agents [--real] [--claude-code CLI] [--sessions N] [--conversations N] [--rounds N] [--starts N] [--foxwedge BINARY]
-                      what a live agent behind the gateway costs beside the same agent on its bare pipe
+                      what a live agent behind the gateway costs compared with the same agent on its bare pipe
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";
 
-/// What a task answers: done, or what is wrong, ready to be printed.
+/// The result of a task: done, or an error message.
 pub(crate) type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let outcome = match words.as_slice() {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = given.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
         ["ci"] => ci::run(ci::TestScope::Developer),
         ["ci", "--all"] => ci::run(ci::TestScope::All),
         ["tidy"] => tidy::run(),
@@ -76,22 +71,17 @@ fn main() -> ExitCode {
         ["generate", "--check"] => generate::check(),
         ["transcript"] => transcript::check(),
         ["transcript", "--write"] => transcript::write(),
-        ["sdks", rest @ ..] => sdks::run(rest),
-        ["uis", rest @ ..] => uis::run(rest),
-        ["gateway", rest @ ..] => gateway::run(rest),
-        ["live", rest @ ..] => live::run(rest),
-        ["mcp", rest @ ..] => mcp::run(rest),
-        ["clients", rest @ ..] => clients::run(rest),
-        ["console", rest @ ..] => console::run(rest),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["growth", rest @ ..] => growth::run(rest),
         ["chaos", rest @ ..] => chaos::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
-        ["agents", rest @ ..] => agents::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
+        }
+        [name, rest @ ..] if AcceptanceSuite::find(name).is_some() => {
+            AcceptanceSuite::find(name).map_or(Ok(()), |suite| suite.run(rest))
         }
         _ => {
             eprint!("{USAGE}");
@@ -100,8 +90,8 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(trouble) => {
-            eprintln!("error: {trouble}");
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }

@@ -19,9 +19,9 @@ use crate::{Outcome, ci, workspace};
 pub(crate) use self::server::{OFF, VARIABLE};
 
 /// Runs a command with a server that its tests can use.
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let words = words.strip_prefix(&["--"]).unwrap_or(words);
-    let [program, arguments @ ..] = words else {
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let command = arguments.strip_prefix(&["--"]).unwrap_or(arguments);
+    let [program, arguments @ ..] = command else {
         return Err("`postgres` takes a command: `cargo xtask postgres -- cargo test`".to_owned());
     };
     with_server(|variables| {
@@ -56,15 +56,14 @@ fn start() -> Result<Server, String> {
 
 /// Installs it where that takes nobody's permission: as root, on a system with Debian's packages.
 fn installed() -> bool {
-    let asked =
-        |command: &mut Command| command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     if !Path::new("/usr/bin/apt-get").exists() || Path::new("/usr/lib/postgresql").exists() {
         return false;
     }
     eprintln!("PostgreSQL is not installed; trying `apt-get install postgresql`");
     let mut install = Command::new("apt-get");
     install.args(["install", "--yes", "--quiet", "--no-install-recommends", "postgresql"]);
-    // Nobody is asked anything, and no server starts by itself.
+    // It asks no question, and no server starts by itself.
     install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1").stdin(Stdio::null());
-    asked(&mut install).is_ok_and(|status| status.success())
+    let status = install.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }

@@ -11,7 +11,17 @@ pub(crate) fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_owned()
 }
 
-/// A file with its path inside the workspace, spelled with `/` on every system.
+/// The paths in a folder, in order.
+pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let complain = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries = fs::read_dir(folder).map_err(complain)?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|it| it.map(|it| it.path())).collect();
+    let mut paths = paths.map_err(complain)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// A file with its path inside the workspace, with `/` on every system.
 pub(crate) struct File {
     pub(crate) path: String,
     pub(crate) text: String,

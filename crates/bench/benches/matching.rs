@@ -2,7 +2,7 @@
 //! bytes, and what each of those places takes in memory.
 //!
 //! `cargo bench -p foxwedge-bench --bench matching`. Rounds are interleaved; the best of each is
-//! told, since everything else is the rest of the machine.
+//! printed, since everything else is the rest of the machine.
 
 use std::{
     future::Future,
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use foxwedge_bench::{Ask, Format, Process};
+use foxwedge_bench::{MeasuredProcess, RequestFormat, RequestKind};
 use foxwedge_core::{Format as WireFormat, Profile};
 use foxwedge_formats::{outline_options, read};
 use foxwedge_gateway::{
@@ -46,14 +46,14 @@ fn main() {
     println!("| {NODES} replies in sessions of {EXCHANGES} | {long_bytes:.0} |");
     println!("| {NODES} replies, each in a session of its own | {short_bytes:.0} |");
     println!();
-    for format in [Format::Chat, Format::Anthropic] {
+    for format in [RequestFormat::Chat, RequestFormat::Anthropic] {
         times(&sessions, format);
     }
 }
 
 /// The sessions, and the bytes of memory that each place takes.
 fn remembered(fill: fn(&SessionIndex)) -> (SessionIndex, f64) {
-    let process = Process(std::process::id());
+    let process = MeasuredProcess(std::process::id());
     let before = process.memory();
     // Twice as many as there are, so that nothing is forgotten.
     let nodes = 2 * NODES as usize;
@@ -93,12 +93,12 @@ fn short_sessions(sessions: &SessionIndex) {
 }
 
 /// What a request of 200 messages costs.
-fn times(sessions: &SessionIndex, format: Format) {
-    let body = Ask::History.body(format, "mock-model");
+fn times(sessions: &SessionIndex, format: RequestFormat) {
+    let body = RequestKind::History.body(format, "mock-model");
     let Ok(source) = std::str::from_utf8(&body) else { return };
     let wire = match format {
-        Format::Chat => WireFormat::OpenaiChat,
-        Format::Anthropic => WireFormat::Anthropic,
+        RequestFormat::Chat => WireFormat::OpenaiChat,
+        RequestFormat::Anthropic => WireFormat::Anthropic,
     };
     let Ok(reading) = read(source, wire, outline_options(Profile::for_format(wire))) else {
         return;
@@ -144,7 +144,7 @@ fn unnamed(chain: &[u128]) -> SessionQuery<'_> {
     }
 }
 
-/// Nobody is at work, so nobody waits.
+/// No session is busy, so nothing waits.
 fn claim(sessions: &SessionIndex, wanted: SessionQuery<'_>) -> SessionMatch {
     let mut claim = pin!(sessions.claim(wanted));
     match claim.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

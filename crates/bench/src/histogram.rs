@@ -1,4 +1,4 @@
-//! How often something took how long, in little memory: 64 steps between a time and its double.
+//! Counts of durations in little memory: 64 steps between a time and its double.
 
 /// Steps between a time and its double, as a power of two.
 const STEPS: u32 = 6;
@@ -50,10 +50,10 @@ impl Histogram {
     /// So large a part took at most so many nanoseconds.
     pub fn at(&self, part: f64) -> u64 {
         let wanted = (self.total as f64 * part).ceil() as u64;
-        let mut seen = 0;
+        let mut counted = 0;
         for (at, count) in self.counts.iter().enumerate() {
-            seen += count;
-            if seen >= wanted.max(1) {
+            counted += count;
+            if counted >= wanted.max(1) {
                 return middle(at).min(self.most);
             }
         }

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::Format;
+use crate::RequestFormat;
 
 /// What is wrong with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Damage {
+pub(crate) enum HistoryDamage {
     /// Nothing.
     None,
     /// A call nobody answered, and an answer that stands behind what was said next.
@@ -16,28 +16,28 @@ pub enum Damage {
 
 /// The messages of a conversation of about so many messages of about a kilobyte, in the form of a
 /// provider. Anthropic's form puts answers that belong together into one message, so it has fewer.
-pub fn history(messages: usize, format: Format, damage: Damage) -> Value {
-    let mut told = told(messages);
+pub(crate) fn history(messages: usize, format: RequestFormat, damage: HistoryDamage) -> Value {
+    let mut history = messages_of(messages);
     match damage {
-        Damage::None => {}
-        Damage::Broken => hurt(&mut told),
+        HistoryDamage::None => {}
+        HistoryDamage::Broken => damage_history(&mut history),
     }
     match format {
-        Format::Chat => told.iter().map(chat).collect(),
-        Format::Anthropic => anthropic(&told),
+        RequestFormat::Chat => history.iter().map(chat).collect(),
+        RequestFormat::Anthropic => anthropic(&history),
     }
 }
 
 /// The tools that the calls name.
-pub(crate) fn tools(format: Format) -> Value {
+pub(crate) fn tools(format: RequestFormat) -> Value {
     let tool = |(name, arguments): (&str, [&str; 3])| {
         let properties: serde_json::Map<String, Value> =
             arguments.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
         let schema = json!({"type": "object", "properties": properties});
         match format {
-            Format::Chat => json!({"type": "function", "function":
+            RequestFormat::Chat => json!({"type": "function", "function":
                 {"name": name, "description": name, "parameters": schema}}),
-            Format::Anthropic => {
+            RequestFormat::Anthropic => {
                 json!({"name": name, "description": name, "input_schema": schema})
             }
         }
@@ -53,14 +53,14 @@ const TOOLS: [(&str, [&str; 3]); 4] = [
 ];
 
 /// One message, whatever its form.
-enum Told {
+enum HistoryMessage {
     User(String),
-    Words(String),
-    Calls { words: Option<String>, calls: Vec<Call> },
+    Text(String),
+    Calls { text: Option<String>, calls: Vec<HistoryCall> },
     Answer { id: String, text: String },
 }
 
-struct Call {
+struct HistoryCall {
     id: String,
     name: &'static str,
     arguments: Value,
@@ -69,73 +69,78 @@ struct Call {
 /// How many messages lie between two of the user.
 const TURN: usize = 40;
 
-fn told(messages: usize) -> Vec<Told> {
-    let mut dice = Dice(0x5eed);
-    let mut told = Vec::with_capacity(messages);
+fn messages_of(messages: usize) -> Vec<HistoryMessage> {
+    let mut random = SeededRandom(0x5eed);
+    let mut history = Vec::with_capacity(messages);
     let mut number = 0_u32;
-    while told.len() < messages {
-        let left = messages - told.len();
-        if told.len() % TURN == 0 {
-            told.push(Told::User(dice.text(420)));
+    while history.len() < messages {
+        let left = messages - history.len();
+        if history.len() % TURN == 0 {
+            history.push(HistoryMessage::User(random.text(420)));
             continue;
         }
-        let calls = if dice.below(10) < 7 { 1 } else { 2 + dice.below(2) as usize };
-        // The next words of the user stand at a round number, and no answer may be cut off.
-        if calls + 1 > left.min(TURN - told.len() % TURN) {
-            told.push(Told::Words(dice.text(520)));
+        let calls = if random.below(10) < 7 { 1 } else { 2 + random.below(2) as usize };
+        // The next message of the user is at a round number, and no answer may be cut off.
+        if calls + 1 > left.min(TURN - history.len() % TURN) {
+            history.push(HistoryMessage::Text(random.text(520)));
             continue;
         }
-        let calls: Vec<Call> = (0..calls)
+        let calls: Vec<HistoryCall> = (0..calls)
             .map(|_| {
                 number += 1;
-                dice.call(number)
+                random.call(number)
             })
             .collect();
         let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
-        let words = (dice.below(2) == 0).then(|| dice.text(70));
-        told.push(Told::Calls { words, calls });
-        told.extend(ids.into_iter().map(|id| Told::Answer { id, text: dice.text(1_170) }));
+        let text = (random.below(2) == 0).then(|| random.text(70));
+        history.push(HistoryMessage::Calls { text, calls });
+        history.extend(
+            ids.into_iter().map(|id| HistoryMessage::Answer { id, text: random.text(1_170) }),
+        );
     }
-    told
+    history
 }
 
-/// One answer is lost in the middle, another stands behind the words that came next.
-fn hurt(told: &mut Vec<Told>) {
-    let is_answer = |told: &Told| matches!(told, Told::Answer { .. });
-    let middle = told.len() / 2;
-    if let Some(at) = told.iter().skip(middle).position(is_answer) {
-        told.remove(middle + at);
+/// One answer is lost in the middle, another comes after the message that follows.
+fn damage_history(history: &mut Vec<HistoryMessage>) {
+    let is_answer = |message: &HistoryMessage| matches!(message, HistoryMessage::Answer { .. });
+    let middle = history.len() / 2;
+    if let Some(at) = history.iter().skip(middle).position(is_answer) {
+        history.remove(middle + at);
     }
-    let Some(at) = told.iter().position(is_answer) else { return };
-    let answer = told.remove(at);
-    let later = told.iter().skip(at).position(|told| matches!(told, Told::User(_)));
-    let to = later.map_or(told.len(), |found| at + found + 1);
-    told.insert(to, answer);
+    let Some(at) = history.iter().position(is_answer) else { return };
+    let answer = history.remove(at);
+    let later =
+        history.iter().skip(at).position(|message| matches!(message, HistoryMessage::User(_)));
+    let to = later.map_or(history.len(), |found| at + found + 1);
+    history.insert(to, answer);
 }
 
-fn chat(told: &Told) -> Value {
-    match told {
-        Told::User(text) => json!({"role": "user", "content": text}),
-        Told::Words(text) => json!({"role": "assistant", "content": text}),
-        Told::Calls { words, calls } => {
-            let call = |call: &Call| {
+fn chat(message: &HistoryMessage) -> Value {
+    match message {
+        HistoryMessage::User(text) => json!({"role": "user", "content": text}),
+        HistoryMessage::Text(text) => json!({"role": "assistant", "content": text}),
+        HistoryMessage::Calls { text, calls } => {
+            let call = |call: &HistoryCall| {
                 let arguments = call.arguments.to_string();
                 json!({"id": call.id, "type": "function",
                     "function": {"name": call.name, "arguments": arguments}})
             };
             let calls: Value = calls.iter().map(call).collect();
-            json!({"role": "assistant", "content": words, "tool_calls": calls})
+            json!({"role": "assistant", "content": text, "tool_calls": calls})
         }
-        Told::Answer { id, text } => json!({"role": "tool", "tool_call_id": id, "content": text}),
+        HistoryMessage::Answer { id, text } => {
+            json!({"role": "tool", "tool_call_id": id, "content": text})
+        }
     }
 }
 
-fn anthropic(told: &[Told]) -> Value {
+fn anthropic(history: &[HistoryMessage]) -> Value {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
-    for told in told {
-        let (role, blocks) = blocks(told);
+    for message in history {
+        let (role, blocks) = blocks(message);
         match messages.last_mut() {
-            // Who speaks twice in a row speaks once.
+            // Two messages of one role in a row become one.
             Some((before, all)) if *before == role => all.extend(blocks),
             Some(_) | None => messages.push((role, blocks)),
         }
@@ -144,72 +149,35 @@ fn anthropic(told: &[Told]) -> Value {
     messages.into_iter().map(message).collect()
 }
 
-fn blocks(told: &Told) -> (&'static str, Vec<Value>) {
-    let text = |text: &String| json!({"type": "text", "text": text});
-    match told {
-        Told::User(words) => ("user", vec![text(words)]),
-        Told::Words(words) => ("assistant", vec![text(words)]),
-        Told::Calls { words, calls } => {
-            let call = |call: &Call| {
+fn blocks(message: &HistoryMessage) -> (&'static str, Vec<Value>) {
+    let text_block = |text: &String| json!({"type": "text", "text": text});
+    match message {
+        HistoryMessage::User(text) => ("user", vec![text_block(text)]),
+        HistoryMessage::Text(text) => ("assistant", vec![text_block(text)]),
+        HistoryMessage::Calls { text, calls } => {
+            let call = |call: &HistoryCall| {
                 json!({"type": "tool_use", "id": call.id, "name": call.name,
                     "input": call.arguments})
             };
-            let blocks = words.iter().map(text).chain(calls.iter().map(call));
+            let blocks = text.iter().map(text_block).chain(calls.iter().map(call));
             ("assistant", blocks.collect())
         }
-        Told::Answer { id, text } => {
+        HistoryMessage::Answer { id, text } => {
             ("user", vec![json!({"type": "tool_result", "tool_use_id": id, "content": text})])
         }
     }
 }
 
-/// Chance that is the same each time.
-struct Dice(u64);
+/// Random numbers that are the same each time.
+struct SeededRandom(u64);
 
-const VOCABULARY: [&str; 40] = [
-    "the",
-    "of",
-    "a",
-    "is",
-    "not",
-    "in",
-    "to",
-    "for",
-    "with",
-    "file",
-    "line",
-    "error",
-    "test",
-    "value",
-    "function",
-    "return",
-    "module",
-    "index",
-    "cache",
-    "message",
-    "session",
-    "agent",
-    "call",
-    "answer",
-    "state",
-    "parse",
-    "write",
-    "read",
-    "queue",
-    "thread",
-    "fn main() {",
-    "}",
-    "\"quoted\"",
-    "a\\b",
-    "\n",
-    "\n\t",
-    "会话",
-    "工具",
-    "naïve",
-    "café",
-];
+/// Separated by `|`.
+const VOCABULARY: &str = "\
+    the|of|a|is|not|in|to|for|with|file|line|error|test|value|function|return|module|\
+    index|cache|message|session|agent|call|answer|state|parse|write|read|queue|thread|\
+    fn main() {|}|\"quoted\"|a\\b|\n|\n\t|会话|工具|naïve|café";
 
-impl Dice {
+impl SeededRandom {
     fn below(&mut self, most: u64) -> u64 {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         (self.0 >> 33) % most
@@ -218,20 +186,20 @@ impl Dice {
     fn text(&mut self, bytes: usize) -> String {
         let mut text = String::with_capacity(bytes + 16);
         while text.len() < bytes {
-            let word = VOCABULARY.get(self.below(VOCABULARY.len() as u64) as usize);
-            text.push_str(word.copied().unwrap_or_default());
+            let word = VOCABULARY.split('|').nth(self.below(40) as usize);
+            text.push_str(word.unwrap_or_default());
             text.push(' ');
         }
         text
     }
 
-    fn call(&mut self, number: u32) -> Call {
+    fn call(&mut self, number: u32) -> HistoryCall {
         let (name, keys) = TOOLS[self.below(TOOLS.len() as u64) as usize];
         let chance = self.below(1 << 30);
         let id = format!("call_{number:06}_{chance:010x}");
         let arguments: serde_json::Map<String, Value> =
             keys.iter().map(|key| ((*key).to_owned(), self.text(34).into())).collect();
-        Call { id, name, arguments: arguments.into() }
+        HistoryCall { id, name, arguments: arguments.into() }
     }
 }
 
@@ -245,20 +213,20 @@ mod tests {
 
     #[test]
     fn two_hundred_messages_are_like_those_of_an_agent() {
-        let sound = history(200, Format::Chat, Damage::None);
+        let sound = history(200, RequestFormat::Chat, HistoryDamage::None);
         let bytes = sound.to_string().len();
         assert_eq!(sound.as_array().map(Vec::len), Some(200));
         assert!((180_000..200_000).contains(&bytes), "{bytes} bytes");
         let answers = count(&sound, "\"role\":\"tool\"");
         assert!((105..125).contains(&answers), "{answers} answers");
         assert_eq!(answers, count(&sound, "\"type\":\"function\""));
-        assert_eq!(sound, history(200, Format::Chat, Damage::None));
+        assert_eq!(sound, history(200, RequestFormat::Chat, HistoryDamage::None));
     }
 
     #[test]
     fn every_call_is_answered_at_once_unless_it_is_broken() {
         let open = |damage| {
-            let messages = history(200, Format::Chat, damage);
+            let messages = history(200, RequestFormat::Chat, damage);
             let (mut open, mut wrong): (Vec<String>, usize) = (Vec::new(), 0);
             for message in messages.as_array().into_iter().flatten() {
                 if let Some(id) = message["tool_call_id"].as_str() {
@@ -274,15 +242,15 @@ mod tests {
             }
             wrong + open.len()
         };
-        assert_eq!(open(Damage::None), 0);
+        assert_eq!(open(HistoryDamage::None), 0);
         // A lost answer, a displaced one, and the call that it left.
-        assert_eq!(open(Damage::Broken), 3);
+        assert_eq!(open(HistoryDamage::Broken), 3);
     }
 
     #[test]
     fn both_forms_tell_the_same() {
-        let chat = history(200, Format::Chat, Damage::None);
-        let anthropic = history(200, Format::Anthropic, Damage::None);
+        let chat = history(200, RequestFormat::Chat, HistoryDamage::None);
+        let anthropic = history(200, RequestFormat::Anthropic, HistoryDamage::None);
         assert_eq!(
             count(&chat, "\"role\":\"tool\""),
             count(&anthropic, "\"type\":\"tool_result\"")

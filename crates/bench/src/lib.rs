@@ -1,32 +1,28 @@
-//! What the programs share that measure the gateway: `mock` is asked, `floor` relays as cheaply as
-//! this language and this HTTP stack allow, `load` asks. `cargo xtask bench` runs them together.
+//! What the programs share that measure the gateway: `mock` is a provider, `floor` relays as cheaply
+//! as this language and this HTTP stack allow, `load` sends requests. `cargo xtask bench` runs them
+//! together.
 //!
 //! For development only; nothing here is part of the gateway, and nothing of the gateway is used
 //! here, so that neither can hide a mistake of the other.
 
-mod socket;
-mod piece;
-mod serve;
+mod http1;
 mod history;
-mod ask;
-mod answers;
-mod retell;
+mod request;
+mod responses;
+mod rewrite;
 mod histogram;
-mod lateness;
+mod delay;
 mod process;
-mod words;
+mod options;
 
-pub use answers::Answers;
-pub use ask::{Ask, Format};
+pub use delay::DelayReader;
 pub use histogram::Histogram;
-pub use history::{Damage, history};
-pub use lateness::{Lateness, stamp};
-pub use piece::{Whole, collect};
-pub use process::Process;
-pub use retell::{Retell, rewritten};
-pub use serve::serve;
-pub use socket::{Socket, connect};
-pub use words::Words;
+pub use http1::{WholeBody, collect, connect, serve};
+pub use options::CommandOptions;
+pub use process::MeasuredProcess;
+pub use request::{RequestFormat, RequestKind};
+pub use responses::MockResponses;
+pub use rewrite::{RewrittenStream, rewritten};
 
-/// What goes wrong in a program that only measures.
-pub type Trouble = Box<dyn std::error::Error + Send + Sync>;
+/// Any error in a program that only measures.
+pub type BenchError = Box<dyn std::error::Error + Send + Sync>;

@@ -1,11 +1,11 @@
-//! What a process has used, as Linux tells it. Elsewhere nothing is known.
+//! What a process has used, as Linux counts it. Elsewhere nothing is known.
 
 use std::{fs, thread, time::Duration};
 
 /// The unit in which Linux counts processor time, for programs: always a hundredth of a second.
 const TICK: u64 = 10_000;
 
-/// Looks at a process until it rests for so long.
+/// A process rests when it used no CPU time for so long.
 const REST: Duration = Duration::from_millis(60);
 
 /// How often a process is looked at until it rests.
@@ -13,9 +13,9 @@ const LOOKS: usize = 50;
 
 /// A process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Process(pub u32);
+pub struct MeasuredProcess(pub u32);
 
-impl Process {
+impl MeasuredProcess {
     /// Microseconds of processor time so far, in the program and in the kernel for it.
     pub fn time(self) -> u64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0)).unwrap_or_default();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processor_time_stands_behind_any_name() {
+    fn cpu_time_is_found_behind_any_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 12 30 0 0 20 0 1 0 5";
         assert_eq!(time(stat), Some(420_000));
         assert_eq!(time("7 (a"), None);

@@ -1,80 +1,79 @@
-//! What a live agent behind the gateway costs, beside the same agent on its bare pipe:
-//! `cargo xtask bench agents`.
+//! `cargo xtask bench agents`: what a live agent behind the gateway costs, compared with the same
+//! agent on its bare pipe.
 //!
-//! The agent is the one of this workspace, with the built-in model inside; with `--real` also
-//! Claude Code, with the built-in model as its provider. Whatever is compared takes turns, so that
-//! a difference and a ratio come from the same moments. Nothing is judged by its time, but a
-//! conversation that does not go as it should is an error. Processes and files that are left are
-//! told.
+//! The agent is the one of this workspace, with the built-in model inside; with `--real` also Claude
+//! Code, with the built-in model as its provider. What is compared takes turns, so that a difference
+//! and a ratio come from the same moments. No time is an error, but a conversation that does not go
+//! as it should is one. Processes and files that are left over are reported.
 
-mod asked;
-mod bare;
+mod agent_gateway;
+mod bare_agent;
 mod chat;
 mod client;
 mod memory;
 mod rounds;
-mod stage;
 mod starts;
 mod table;
 
-use std::{
-    env,
-    path::{self, PathBuf},
-};
+use agent_gateway::TestAgent;
+use rounds::RoundCounts;
 
-use asked::Asked;
-use rounds::Round;
-use stage::World;
+use super::{built, cargo, machine_load, released};
+use crate::{Outcome, acceptance::install::claude_code, options::TaskOptions};
 
-use super::{busy, cargo};
-use crate::Outcome;
+/// The package of the imitated agent.
+const SCRIPTED_AGENT: &str = "foxwedge-scripted-agent";
 
-/// Measures what was asked for, and prints tables.
-pub(super) fn run(words: &[&str]) -> Outcome {
-    let asked = Asked::read(words)?;
+/// Measures, and prints tables.
+pub(super) fn run(arguments: &[&str]) -> Outcome {
+    let known = [
+        "--real",
+        "--claude-code CLI",
+        "--sessions N",
+        "--conversations N",
+        "--rounds N",
+        "--starts N",
+        "--foxwedge BINARY",
+    ];
+    let options = TaskOptions::read(arguments, &known)?;
+    let number = |name: &str, usual: u32| match options.number(name)?.unwrap_or(usual) {
+        number @ 1..=2_000 => Ok(number),
+        number => Err(format!("`{name} {number}` is not a number from 1 to 2000")),
+    };
+    let (conversations, rounds) = (number("--conversations", 10)?, number("--rounds", 20)?);
+    let (starts, sessions) = (number("--starts", 30)?, number("--sessions", 200)?);
     if !cfg!(target_os = "linux") {
         return Err("processes can be looked at on Linux only".to_owned());
     }
-    let binary = match &asked.foxwedge {
-        Some(binary) => path::absolute(binary).map_err(|error| error.to_string())?,
-        None => released("foxwedge")?,
-    };
-    println!("load of this machine: {}\n", busy());
-    let fake = World::fake(&binary, &released("foxwedge-scripted-agent")?)?;
-    measure(&fake, asked.conversations, asked.rounds, asked.starts)?;
-    println!("{}", table::memory(&memory::measure(&fake, asked.sessions)?));
-    drop(fake);
-    if !asked.real {
-        println!("Claude Code: skipped, nobody asked for it with `--real`");
+    let binary = released(&options)?;
+    println!("load of this machine: {}\n", machine_load());
+    cargo(&["build", "--profile", "dist", "--package", SCRIPTED_AGENT])?;
+    let ours = TestAgent::ours(&binary, &built(SCRIPTED_AGENT)?)?;
+    measure(&ours, conversations, rounds, starts)?;
+    println!("{}", table::memory(&memory::measure(&ours, sessions)?));
+    drop(ours);
+    if !options.has("--real") {
+        println!("Claude Code: skipped, `--real` includes it");
         return Ok(());
     }
-    match asked.cli.clone().map_or_else(crate::live::claude_code, Ok) {
+    match options.path("--claude-code").map_or_else(claude_code, Ok) {
         Ok(cli) => {
-            let real = World::real(&binary, &cli)?;
-            measure(&real, asked.conversations.min(2), asked.rounds, asked.starts.min(7))
+            let real = TestAgent::claude_code(&binary, &cli)?;
+            measure(&real, conversations.min(2), rounds, starts.min(7))
         }
         Err(missing) => {
-            println!("Claude Code: skipped, {missing}");
+            println!("Claude Code: skipped, {}", missing.0);
             Ok(())
         }
     }
 }
 
 /// Round trips and starts with one kind of agent.
-fn measure(world: &World, conversations: u32, rounds: u32, starts: u32) -> Outcome {
+fn measure(agent: &TestAgent, conversations: u32, rounds: u32, starts: u32) -> Outcome {
     for calls in [1, 3] {
-        let round = Round { conversations, rounds, calls };
-        println!("{}", table::rounds(world, round, &rounds::measure(world, round)?));
+        let counts = RoundCounts { conversations, rounds, calls };
+        println!("{}", table::rounds(agent, counts, &rounds::measure(agent, counts)?));
     }
-    println!("{}", table::starts(world, &starts::measure(world, starts)?));
+    println!("{}", table::starts(agent, &starts::measure(agent, starts)?));
     Ok(())
-}
-
-/// The program of a package, built as the gateway is released.
-fn released(package: &str) -> Result<PathBuf, String> {
-    let here = env::current_exe().map_err(|error| error.to_string())?;
-    let built = here.parent().and_then(|debug| debug.parent()).map(|all| all.join("dist"));
-    let built = built.ok_or("nobody knows where cargo builds")?;
-    cargo(&["build", "--profile", "dist", "--package", package])?;
-    Ok(built.join(format!("{package}{}", env::consts::EXE_SUFFIX)))
 }

@@ -1,46 +1,49 @@
-//! What was seen, as tables that can be put into a document.
+//! The results as tables for a document.
 
 use std::fmt::Write as _;
 
 use super::{
-    scenario::{Goal, Kind, Measure, Relay, Scenario},
-    seen::{PIECES, Seen, measured, of},
-    stage::{Rest, Start},
+    relays::{GatewayAfter, GatewayStarts},
+    scenario::{
+        CHUNKS, GoalMeasure, LoadGoal, LoadResult, LoadScenario, RelayKind, ResponseKind, of,
+    },
 };
 
 /// One scenario.
-pub(super) fn told(scenario: &Scenario, all: &[Seen]) -> String {
-    let mut text = format!("**{}**: {}\n\n", scenario.name, scenario.what);
-    let (head, row): (&str, fn(&Seen) -> String) = match scenario.kind {
-        Kind::Whole => ("requests/s | p50 µs | p99 µs | CPU µs", whole),
-        Kind::Burst => (
-            "streams/s | p50 µs | first byte p50 µs | slowest ms (over 5 ms) | CPU µs a piece",
+pub(super) fn scenario(scenario: &LoadScenario, all: &[LoadResult]) -> String {
+    let mut text = format!("**{}**: {}\n\n", scenario.name, scenario.description);
+    let (head, row): (&str, fn(&LoadResult) -> String) = match scenario.request.response {
+        ResponseKind::Whole => ("requests/s | p50 µs | p99 µs | CPU µs", whole),
+        ResponseKind::Burst => (
+            "streams/s | p50 µs | first byte p50 µs | slowest ms (over 5 ms) | CPU µs a chunk",
             burst,
         ),
-        Kind::Paced => {
-            ("p50 of a piece µs | p99 µs | pieces | over 1 ms | of 1,000 | CPU µs a piece", paced)
+        ResponseKind::Paced => {
+            ("p50 of a chunk µs | p99 µs | chunks | over 1 ms | of 1,000 | CPU µs a chunk", paced)
         }
     };
     let columns = head.matches('|').count() + 4;
     let _ = writeln!(text, "| | {head} | p50 ÷ direct | CPU ÷ floor | MB |");
     let _ = writeln!(text, "|---|{}", "---:|".repeat(columns));
-    for seen in all {
-        let direct = of(all, Relay::Direct).map(|direct| seen.p50 / direct.p50);
-        let floor = of(all, Relay::Floor).map(|floor| seen.cpu / floor.cpu);
+    for result in all {
+        let direct =
+            of(all, RelayKind::Direct).map(|direct| result.number("p50") / direct.number("p50"));
+        let floor =
+            of(all, RelayKind::Floor).map(|floor| result.number("cpu") / floor.number("cpu"));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {:.1} |",
-            seen.relay.name(),
-            row(seen),
+            result.relay.name(),
+            row(result),
             ratio(direct),
             ratio(floor),
-            seen.memory / 1_024.0
+            result.number("memory") / 1_024.0
         );
     }
     for goal in scenario.goals {
-        let _ = write!(text, "\n{}: ", says(goal.of));
-        for relay in [Relay::Bare, Relay::Recording] {
-            let number = of(all, relay).and_then(|seen| measured(goal, seen, all));
+        let _ = write!(text, "\n{}: ", goal_text(goal.of));
+        for relay in [RelayKind::Bare, RelayKind::Recording] {
+            let number = of(all, relay).and_then(|result| result.measured(goal, all));
             let _ = write!(text, "{} {}; ", relay.name(), verdict(goal, number));
         }
         let _ = writeln!(text, "wanted {}, better {}", goal.most, goal.best);
@@ -49,7 +52,7 @@ pub(super) fn told(scenario: &Scenario, all: &[Seen]) -> String {
 }
 
 /// How the gateway starts.
-pub(super) fn starts(starts: &[Start]) -> String {
+pub(super) fn starts(starts: &[GatewayStarts]) -> String {
     let mut text = "**start**: from its start to its first answer, five times\n\n\
                     | | fastest ms | middle ms | slowest ms | MB then |\n|---|---:|---:|---:|---:|\n"
         .to_owned();
@@ -67,61 +70,68 @@ pub(super) fn starts(starts: &[Start]) -> String {
 }
 
 /// What is left after everything.
-pub(super) fn rest(all: &[Rest]) -> String {
+pub(super) fn after(all: &[GatewayAfter]) -> String {
     let mut text = "**after everything**\n\n| | requests | MB | records left out |\n\
                     |---|---:|---:|---:|\n"
         .to_owned();
     let number = |number: Option<u64>| number.map_or("?".to_owned(), |number| number.to_string());
-    for rest in all {
-        let (requests, left_out) = (number(rest.requests), number(rest.left_out));
-        let name = rest.relay.name();
-        let _ = writeln!(text, "| {name} | {requests} | {} | {left_out} |", megabytes(rest.memory));
+    for after in all {
+        let (requests, left_out) = (number(after.requests), number(after.left_out));
+        let name = after.relay.name();
+        let _ =
+            writeln!(text, "| {name} | {requests} | {} | {left_out} |", megabytes(after.memory));
     }
     text
 }
 
-fn whole(seen: &Seen) -> String {
-    format!("{:.0} | {:.1} | {:.0} | {:.1}", seen.per_second, seen.p50, seen.p99, seen.cpu)
+fn whole(result: &LoadResult) -> String {
+    format!(
+        "{:.0} | {:.1} | {:.0} | {:.1}",
+        result.number("per_second"),
+        result.number("p50"),
+        result.number("p99"),
+        result.number("cpu")
+    )
 }
 
-fn burst(seen: &Seen) -> String {
+fn burst(result: &LoadResult) -> String {
     format!(
         "{:.0} | {:.0} | {:.0} | {:.1} ({:.0}) | {:.2}",
-        seen.per_second,
-        seen.p50,
-        seen.first_p50,
-        seen.first_most / 1_000.0,
-        seen.first_slow,
-        seen.cpu / PIECES
+        result.number("per_second"),
+        result.number("p50"),
+        result.number("first_p50"),
+        result.number("first_most") / 1_000.0,
+        result.number("first_slow"),
+        result.number("cpu") / CHUNKS
     )
 }
 
-fn paced(seen: &Seen) -> String {
+fn paced(result: &LoadResult) -> String {
     format!(
         "{:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2}",
-        seen.late_p50,
-        seen.late_p99,
-        seen.pieces,
-        seen.late,
-        seen.late_share(),
-        seen.cpu / PIECES
+        result.number("late_p50"),
+        result.number("late_p99"),
+        result.number("chunks"),
+        result.number("late"),
+        result.late_share(),
+        result.number("cpu") / CHUNKS
     )
 }
 
-fn says(measure: Measure) -> &'static str {
+fn goal_text(measure: GoalMeasure) -> &'static str {
     match measure {
-        Measure::Cpu(Relay::Nginx) => "CPU ÷ nginx",
-        Measure::Cpu(Relay::Value) => "CPU ÷ floor --value",
-        Measure::Cpu(Relay::Direct | Relay::Floor | Relay::Bare | Relay::Recording) => {
-            "CPU ÷ floor"
-        }
-        Measure::Added => "added p50 ÷ that of the floor",
-        Measure::First => "µs added to the p50 of the first byte",
-        Measure::Late => "pieces over 1 ms beyond those of direct, of 1,000",
+        GoalMeasure::Cpu(RelayKind::Nginx) => "CPU ÷ nginx",
+        GoalMeasure::Cpu(RelayKind::Value) => "CPU ÷ floor --value",
+        GoalMeasure::Cpu(
+            RelayKind::Direct | RelayKind::Floor | RelayKind::Bare | RelayKind::Recording,
+        ) => "CPU ÷ floor",
+        GoalMeasure::Added => "added p50 ÷ that of the floor",
+        GoalMeasure::First => "µs added to the p50 of the first byte",
+        GoalMeasure::Late => "chunks over 1 ms beyond those of direct, of 1,000",
     }
 }
 
-fn verdict(goal: &Goal, number: Option<f64>) -> String {
+fn verdict(goal: &LoadGoal, number: Option<f64>) -> String {
     match number {
         Some(number) if number <= goal.most => format!("{number:.2}"),
         Some(number) => format!("{number:.2} (too much)"),
@@ -142,22 +152,20 @@ fn megabytes(kilobytes: Option<u64>) -> String {
 mod tests {
     use super::*;
 
-    fn seen(relay: Relay, p50: f64, cpu: f64) -> Seen {
+    fn result(relay: RelayKind, p50: f64, cpu: f64) -> LoadResult {
         let line = format!(
-            "{{\"errors\":0,\"error\":null,\"per_second\":1000,\"p50\":{p50},\"p99\":90,\
-             \"first_p50\":9,\"first_most\":9,\"first_slow\":0,\"pieces\":0,\"late_p50\":0,\
-             \"late_p99\":0,\"late\":0,\"cpu\":{cpu},\"memory\":2048}}"
+            "{{\"per_second\":1000,\"p50\":{p50},\"p99\":90,\"cpu\":{cpu},\"memory\":2048}}"
         );
-        Seen::read(relay, &line).expect("everything is told")
+        LoadResult::read(relay, &line).expect("it is JSON")
     }
 
     #[test]
-    fn ratios_are_told_beside_the_goal() {
+    fn ratios_are_compared_with_the_goal() {
         let all = [
-            seen(Relay::Direct, 10.0, 5.0),
-            seen(Relay::Floor, 20.0, 10.0),
-            seen(Relay::Bare, 25.0, 15.0),
-            seen(Relay::Recording, 40.0, 30.0),
+            result(RelayKind::Direct, 10.0, 5.0),
+            result(RelayKind::Floor, 20.0, 10.0),
+            result(RelayKind::Bare, 25.0, 15.0),
+            result(RelayKind::Recording, 40.0, 30.0),
         ];
         let expected = "\
 **tiny-1**: a tiny request, one connection
@@ -172,6 +180,6 @@ mod tests {
 added p50 ÷ that of the floor: foxwedge, record none 1.50; foxwedge, record all 3.00 (too much); \
 wanted 1.6, better 1.25
 ";
-        assert_eq!(told(&Scenario::ALL[0], &all), expected);
+        assert_eq!(scenario(&LoadScenario::ALL[0], &all), expected);
     }
 }

@@ -1,6 +1,6 @@
-//! Asks several servers the same, in turns: `load --target NAME=ADDRESS,PROCESS … --ask KIND`.
+//! Sends several servers the same requests, in turns: `load --target NAME=ADDRESS,PROCESS … --request KIND`.
 //!
-//! So many connections ask as fast as they are answered. Every server has its turn in every round,
+//! Connections send requests as fast as they are answered. Every server has its turn in every round,
 //! so that a ratio between two of them comes from the same minutes. Prints a line of JSON for each.
 
 use std::{
@@ -10,7 +10,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_bench::{Ask, Format, Histogram, Lateness, Process, Trouble, Whole, Words, connect};
+use foxwedge_bench::{
+    BenchError, CommandOptions, DelayReader, Histogram, MeasuredProcess, RequestFormat,
+    RequestKind, WholeBody, connect,
+};
 use http::{Request, header};
 use http_body::Body;
 use hyper::{body::Incoming, client::conn::http1::SendRequest};
@@ -20,87 +23,90 @@ use tokio::task::JoinSet;
 /// A server that does not answer for so long does not answer at all.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Who fails waits a moment before the next try.
+/// Between a failure and the next try.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A piece of a stream that is on its way for longer is late.
+/// A chunk of a stream that is on its way for longer is late.
 const LATE: u64 = 1_000_000;
 
 /// No first byte may take longer, unless the machine is busy with something else.
 const NAGLE: u64 = 5_000_000;
 
-fn main() -> Result<(), Trouble> {
-    let asked = Asked::read(Words::of_this_process())?;
+fn main() -> Result<(), BenchError> {
+    let plan = LoadPlan::read(CommandOptions::of_this_process())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut seen: Vec<Seen> = asked.targets.iter().map(|_| Seen::default()).collect();
-    for target in &asked.targets {
-        runtime.block_on(asked.turn(target, asked.warm_up));
+    let mut results: Vec<TargetResult> =
+        plan.targets.iter().map(|_| TargetResult::default()).collect();
+    for target in &plan.targets {
+        runtime.block_on(plan.turn(target, plan.warm_up));
     }
-    for _ in 0..asked.rounds {
-        for (target, seen) in asked.targets.iter().zip(&mut seen) {
+    for _ in 0..plan.rounds {
+        for (target, result) in plan.targets.iter().zip(&mut results) {
             target.process.rest();
             let (before, start) = (target.process.time(), Instant::now());
-            let turn = runtime.block_on(asked.turn(target, asked.length));
-            seen.seconds += start.elapsed().as_secs_f64();
+            let turn = runtime.block_on(plan.turn(target, plan.length));
+            result.seconds += start.elapsed().as_secs_f64();
             target.process.rest();
-            seen.time += target.process.time() - before;
-            seen.memory = seen.memory.max(target.process.memory());
-            seen.add(turn);
+            result.time += target.process.time() - before;
+            result.memory = result.memory.max(target.process.memory());
+            result.add(turn);
         }
     }
-    for (target, seen) in asked.targets.iter().zip(&seen) {
-        println!("{}", seen.told(&target.name));
+    for (target, result) in plan.targets.iter().zip(&results) {
+        println!("{}", result.json(&target.name));
     }
     Ok(())
 }
 
-/// What was asked for.
-struct Asked {
-    targets: Vec<Target>,
+/// What was asked for on the command line.
+struct LoadPlan {
+    targets: Vec<LoadTarget>,
     connections: usize,
     rounds: usize,
     length: Duration,
     warm_up: Duration,
     path: &'static str,
     token: String,
-    ask: Ask,
+    kind: RequestKind,
     body: Bytes,
 }
 
 #[derive(Clone)]
-struct Target {
+struct LoadTarget {
     name: String,
     address: String,
-    process: Process,
+    process: MeasuredProcess,
 }
 
-impl Asked {
-    fn read(mut words: Words) -> Result<Asked, Trouble> {
+impl LoadPlan {
+    fn read(mut options: CommandOptions) -> Result<LoadPlan, BenchError> {
         let (mut targets, mut connections, mut rounds) = (Vec::new(), 1, 3);
         let (mut seconds, mut warm_up) = (1.5, 0.5);
-        let (mut ask, mut format) = (Ask::Tiny, Format::Chat);
+        let (mut kind, mut format) = (RequestKind::Tiny, RequestFormat::Chat);
         let (mut model, mut token) = ("mock-model".to_owned(), "none".to_owned());
-        while let Some(option) = words.option() {
+        while let Some(option) = options.option() {
             match option.as_str() {
-                "--target" => targets.push(Target::read(&words.value(&option)?)?),
-                "--connections" => connections = words.number(&option)?,
-                "--rounds" => rounds = words.number(&option)?,
-                "--seconds" => seconds = words.number(&option)?,
-                "--warm-up" => warm_up = words.number(&option)?,
-                "--model" => model = words.value(&option)?,
-                "--token" => token = words.value(&option)?,
-                "--ask" => {
-                    let name = words.value(&option)?;
-                    ask = Ask::parse(&name).ok_or_else(|| format!("nobody asks `{name}`"))?;
+                "--target" => targets.push(LoadTarget::read(&options.value(&option)?)?),
+                "--connections" => connections = options.number(&option)?,
+                "--rounds" => rounds = options.number(&option)?,
+                "--seconds" => seconds = options.number(&option)?,
+                "--warm-up" => warm_up = options.number(&option)?,
+                "--model" => model = options.value(&option)?,
+                "--token" => token = options.value(&option)?,
+                "--request" => {
+                    let name = options.value(&option)?;
+                    kind =
+                        RequestKind::parse(&name).ok_or_else(|| format!("no request `{name}`"))?;
                 }
                 "--format" => {
-                    let name = words.value(&option)?;
-                    format = Format::parse(&name).ok_or_else(|| format!("no format `{name}`"))?;
+                    let name = options.value(&option)?;
+                    format =
+                        RequestFormat::parse(&name).ok_or_else(|| format!("no format `{name}`"))?;
                 }
                 _ => return Err(format!("unknown option `{option}`").into()),
             }
         }
-        Ok(Asked {
+        Ok(LoadPlan {
             targets,
             connections,
             rounds,
@@ -108,27 +114,27 @@ impl Asked {
             warm_up: Duration::try_from_secs_f64(warm_up)?,
             path: format.path(),
             token: format!("Bearer {token}"),
-            ask,
-            body: ask.body(format, &model),
+            kind,
+            body: kind.body(format, &model),
         })
     }
 
-    /// One server is asked for so long.
-    async fn turn(&self, target: &Target, length: Duration) -> Turn {
+    /// Sends one server requests for so long.
+    async fn turn(&self, target: &LoadTarget, length: Duration) -> TurnResult {
         let until = Instant::now() + length;
         let mut connections = JoinSet::new();
         for _ in 0..self.connections {
-            let client = Client {
+            let client = LoadClient {
                 address: target.address.clone(),
                 path: self.path,
                 token: self.token.clone(),
-                ask: self.ask,
+                kind: self.kind,
                 body: self.body.clone(),
                 connection: None,
             };
-            connections.spawn(client.ask_until(until));
+            connections.spawn(client.send_until(until));
         }
-        let mut all = Turn::default();
+        let mut all = TurnResult::default();
         while let Some(turn) = connections.join_next().await {
             match turn {
                 Ok(turn) => all.add(turn),
@@ -139,21 +145,21 @@ impl Asked {
     }
 }
 
-impl Target {
+impl LoadTarget {
     /// `NAME=ADDRESS,PROCESS`
-    fn read(text: &str) -> Result<Target, Trouble> {
+    fn read(text: &str) -> Result<LoadTarget, BenchError> {
         let parts =
             text.split_once('=').and_then(|(name, rest)| Some((name, rest.split_once(',')?)));
         let (name, (address, process)) =
             parts.ok_or_else(|| format!("`{text}` is not NAME=ADDRESS,PROCESS"))?;
-        let process = Process(process.parse()?);
-        Ok(Target { name: name.to_owned(), address: address.to_owned(), process })
+        let process = MeasuredProcess(process.parse()?);
+        Ok(LoadTarget { name: name.to_owned(), address: address.to_owned(), process })
     }
 }
 
-/// What was seen while one server was asked.
+/// What was measured in one turn.
 #[derive(Default)]
-struct Turn {
+struct TurnResult {
     whole: Histogram,
     first: Histogram,
     late: Histogram,
@@ -162,13 +168,13 @@ struct Turn {
     bytes: u64,
 }
 
-impl Turn {
+impl TurnResult {
     fn failed(&mut self, why: String) {
         self.errors += 1;
         self.error.get_or_insert(why);
     }
 
-    fn add(&mut self, other: Turn) {
+    fn add(&mut self, other: TurnResult) {
         self.whole.merge(&other.whole);
         self.first.merge(&other.first);
         self.late.merge(&other.late);
@@ -178,21 +184,21 @@ impl Turn {
     }
 }
 
-/// What was seen of a server in all rounds.
+/// What was measured of a server in all rounds.
 #[derive(Default)]
-struct Seen {
-    turns: Turn,
+struct TargetResult {
+    turns: TurnResult,
     seconds: f64,
     time: u64,
     memory: u64,
 }
 
-impl Seen {
-    fn add(&mut self, turn: Turn) {
+impl TargetResult {
+    fn add(&mut self, turn: TurnResult) {
         self.turns.add(turn);
     }
 
-    fn told(&self, name: &str) -> serde_json::Value {
+    fn json(&self, name: &str) -> serde_json::Value {
         let turns = &self.turns;
         let requests = turns.whole.total();
         let each = |number: f64| if requests == 0 { 0.0 } else { number / requests as f64 };
@@ -209,7 +215,7 @@ impl Seen {
             "first_p99": microseconds(turns.first.at(0.99)),
             "first_most": microseconds(turns.first.most()),
             "first_slow": turns.first.longer_than(NAGLE),
-            "pieces": turns.late.total(),
+            "chunks": turns.late.total(),
             "late_p50": microseconds(turns.late.at(0.5)),
             "late_p99": microseconds(turns.late.at(0.99)),
             "late": turns.late.longer_than(LATE),
@@ -221,21 +227,21 @@ impl Seen {
 }
 
 /// One connection that asks again as soon as it was answered.
-struct Client {
+struct LoadClient {
     address: String,
     path: &'static str,
     token: String,
-    ask: Ask,
+    kind: RequestKind,
     body: Bytes,
-    connection: Option<SendRequest<Whole>>,
+    connection: Option<SendRequest<WholeBody>>,
 }
 
-impl Client {
-    async fn ask_until(mut self, until: Instant) -> Turn {
-        let mut turn = Turn::default();
+impl LoadClient {
+    async fn send_until(mut self, until: Instant) -> TurnResult {
+        let mut turn = TurnResult::default();
         while Instant::now() < until {
-            let asked = tokio::time::timeout(PATIENCE, self.ask(&mut turn)).await;
-            let why = match asked {
+            let outcome = tokio::time::timeout(PATIENCE, self.send(&mut turn)).await;
+            let why = match outcome {
                 Ok(Ok(())) => continue,
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "no answer".to_owned(),
@@ -247,7 +253,7 @@ impl Client {
         turn
     }
 
-    async fn ask(&mut self, turn: &mut Turn) -> Result<(), Trouble> {
+    async fn send(&mut self, turn: &mut TurnResult) -> Result<(), BenchError> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
             none => none.insert(connect(&self.address).await?),
@@ -258,48 +264,48 @@ impl Client {
             .header(header::CONTENT_TYPE, "application/json")
             .header(header::AUTHORIZATION, self.token.as_str())
             .header("anthropic-version", "2023-06-01")
-            .body(Whole::new(self.body.clone()))?;
+            .body(WholeBody::new(self.body.clone()))?;
         let start = Instant::now();
         let response = connection.send_request(request).await?;
         let status = response.status();
-        let mut told = Told { start, first: None, lateness: None, bytes: 0 };
-        if self.ask == Ask::Paced {
-            told.lateness = Some(Lateness::default());
+        let mut reader = ResponseReader { start, first: None, delays: None, bytes: 0 };
+        if self.kind == RequestKind::Paced {
+            reader.delays = Some(DelayReader::default());
         }
-        let kept = told.read(response.into_body(), turn, !status.is_success()).await?;
+        let kept = reader.read(response.into_body(), turn, !status.is_success()).await?;
         if !status.is_success() {
             return Err(format!("{status}: {}", String::from_utf8_lossy(&kept)).into());
         }
         turn.whole.add(nanoseconds(start.elapsed()));
-        turn.first.add(nanoseconds(told.first.unwrap_or_else(|| start.elapsed())));
-        turn.bytes += told.bytes;
+        turn.first.add(nanoseconds(reader.first.unwrap_or_else(|| start.elapsed())));
+        turn.bytes += reader.bytes;
         Ok(())
     }
 }
 
-/// An answer as it comes.
-struct Told {
+/// Reads a response as it comes.
+struct ResponseReader {
     start: Instant,
     first: Option<Duration>,
-    /// Only where pieces say when they were sent: looking for it costs time.
-    lateness: Option<Lateness>,
+    /// Only where chunks say when they were sent: looking for it costs time.
+    delays: Option<DelayReader>,
     bytes: u64,
 }
 
-impl Told {
+impl ResponseReader {
     async fn read(
         &mut self,
         mut body: Incoming,
-        turn: &mut Turn,
+        turn: &mut TurnResult,
         keep: bool,
-    ) -> Result<Vec<u8>, Trouble> {
+    ) -> Result<Vec<u8>, BenchError> {
         let mut kept = Vec::new();
         while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
             let Ok(data) = frame?.into_data() else { continue };
             self.first.get_or_insert_with(|| self.start.elapsed());
             self.bytes += data.len() as u64;
-            if let Some(lateness) = &mut self.lateness {
-                lateness.read(&data, |late| turn.late.add(late));
+            if let Some(delays) = &mut self.delays {
+                delays.read(&data, |late| turn.late.add(late));
             }
             if keep && kept.len() < 1_000 {
                 kept.extend_from_slice(&data);

@@ -1,10 +1,10 @@
-//! A conversation of a client of chat completions, and what is said in it.
+//! A conversation of a client of chat completions.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 
-use super::client::{Came, Client};
+use super::client::{TimedClient, TimedReply};
 
 const PATH: &str = "/v1/chat/completions";
 
@@ -14,31 +14,31 @@ pub(super) const MODEL: &str = "agent";
 /// The client's only tool.
 pub(super) const TOOL: &str = "look";
 
-/// What the tool says: some words, as tools do.
+/// What the tool returns.
 pub(super) const ANSWER: &str = "There are three files here, and none of them is what was wanted.";
 
 /// How replies come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Face {
+pub(super) enum ReplyMode {
     Whole,
     Stream,
 }
 
 /// What a client knows of its conversation.
-pub(super) struct Chat {
-    pub(super) face: Face,
+pub(super) struct ClientChat {
+    pub(super) mode: ReplyMode,
     pub(super) messages: Vec<Value>,
     /// Calls that wait for an answer.
     pub(super) open: Vec<String>,
 }
 
-impl Chat {
-    pub(super) fn new(face: Face) -> Chat {
-        Chat { face, messages: Vec::new(), open: Vec::new() }
+impl ClientChat {
+    pub(super) fn new(mode: ReplyMode) -> ClientChat {
+        ClientChat { mode, messages: Vec::new(), open: Vec::new() }
     }
 
-    pub(super) fn say(&mut self, words: &str) {
-        self.messages.push(json!({"role": "user", "content": words}));
+    pub(super) fn say(&mut self, text: &str) {
+        self.messages.push(json!({"role": "user", "content": text}));
     }
 
     /// Answers everything that is open.
@@ -49,38 +49,42 @@ impl Chat {
         }
     }
 
-    /// Asks, and keeps the reply, which has so many calls, or is text.
-    pub(super) fn ask(&mut self, client: &mut Client, calls: usize) -> Result<Came, String> {
+    /// Sends it, and keeps the reply, which has so many calls, or is text.
+    pub(super) fn send(
+        &mut self,
+        client: &mut TimedClient,
+        calls: usize,
+    ) -> Result<TimedReply, String> {
         let parameters = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let function = json!({"name": TOOL, "description": "looks", "parameters": parameters});
         let mut body = json!({
             "model": MODEL, "messages": self.messages,
             "tools": [{"type": "function", "function": function}],
         });
-        if self.face == Face::Stream {
+        if self.mode == ReplyMode::Stream {
             body["stream"] = json!(true);
         }
-        let came = client.post(PATH, &body.to_string())?;
-        let message = match self.face {
-            Face::Whole => serde_json::from_str::<Value>(&came.body)
+        let reply = client.post(PATH, &body.to_string())?;
+        let message = match self.mode {
+            ReplyMode::Whole => serde_json::from_str::<Value>(&reply.body)
                 .map(|body| body["choices"][0]["message"].clone())
                 .map_err(|error| error.to_string())?,
-            Face::Stream => streamed(&came.body),
+            ReplyMode::Stream => assemble(&reply.body),
         };
         let found = message["tool_calls"].as_array().cloned().unwrap_or_default();
         let ids = found.iter().filter_map(|call| call["id"].as_str().map(str::to_owned));
         self.open = ids.collect();
         let text = message["content"].as_str().unwrap_or_default();
         if self.open.len() != calls || (calls == 0 && text.is_empty()) {
-            return Err(format!("not the reply that was expected: {}", came.body));
+            return Err(format!("not the reply that was expected: {}", reply.body));
         }
         self.messages.push(message);
-        Ok(came)
+        Ok(reply)
     }
 }
 
-/// The message that a stream tells.
-fn streamed(body: &str) -> Value {
+/// The message of a stream.
+fn assemble(body: &str) -> Value {
     let (mut text, mut calls) = (String::new(), Vec::<Value>::new());
     for data in body.lines().filter_map(|line| line.strip_prefix("data: ")) {
         let chunk: Value = serde_json::from_str(data).unwrap_or_default();
@@ -104,14 +108,14 @@ fn streamed(body: &str) -> Value {
     json!({"role": "assistant", "content": text, "tool_calls": calls})
 }
 
-/// Words that make the model call so many times at once, and that nobody has said before.
-pub(super) fn please(calls: usize) -> String {
+/// A prompt, never used before, that makes the model call so many times at once.
+pub(super) fn prompt(calls: usize) -> String {
     let calls: Vec<String> =
         (0..calls).map(|_| format!("mcp__client__{TOOL} with {{\"n\":{}}}", number())).collect();
     format!("call {}", calls.join(" and "))
 }
 
-/// A number that nobody had before.
+/// A number that was never used before.
 pub(super) fn number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -130,6 +134,6 @@ mod tests {
         let call = json!({"name": "look", "arguments": "{}"});
         let calls = json!([{"id": "a", "type": "function", "function": call}]);
         let expected = json!({"role": "assistant", "content": null, "tool_calls": calls});
-        assert_eq!(streamed(body), expected);
+        assert_eq!(assemble(body), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! A client with one connection that it keeps, and a clock: when the first byte came, when the
+//! A client with one connection that it keeps, and a clock: when the first byte reply, when the
 //! first word, when the last.
 
 use std::{
@@ -9,46 +9,46 @@ use std::{
 
 use serde_json::Value;
 
-use crate::bench::stage::TOKEN;
+use crate::acceptance::gateway_process::TOKEN;
 
-/// Nobody takes longer to reply.
+/// No reply takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection to a gateway.
-pub(super) struct Client {
+pub(super) struct TimedClient {
     address: String,
     stream: Option<TcpStream>,
 }
 
 /// A reply, with the time that each part of it took.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Came {
+pub(super) struct TimedReply {
     pub(super) first: Duration,
-    /// The first word, or the first piece of a call.
-    pub(super) word: Duration,
+    /// The first text, or the first part of a call.
+    pub(super) first_text: Duration,
     pub(super) whole: Duration,
     pub(super) body: String,
 }
 
-impl Client {
-    pub(super) fn new(address: &str) -> Client {
-        Client { address: address.to_owned(), stream: None }
+impl TimedClient {
+    pub(super) fn new(address: &str) -> TimedClient {
+        TimedClient { address: address.to_owned(), stream: None }
     }
 
-    /// Something that the gateway tells about itself.
+    /// A document about the gateway itself.
     pub(super) fn get(&mut self, path: &str) -> Result<Value, String> {
-        let came = self.send(&format!("GET {path}"), "")?;
-        serde_json::from_str(&came.body).map_err(|error| format!("{path}: {error}"))
+        let reply = self.send(&format!("GET {path}"), "")?;
+        serde_json::from_str(&reply.body).map_err(|error| format!("{path}: {error}"))
     }
 
-    pub(super) fn post(&mut self, path: &str, body: &str) -> Result<Came, String> {
+    pub(super) fn post(&mut self, path: &str, body: &str) -> Result<TimedReply, String> {
         self.send(&format!("POST {path}"), body)
     }
 
-    fn send(&mut self, what: &str, body: &str) -> Result<Came, String> {
-        let cannot = |error: std::io::Error| format!("{what}: {error}");
+    fn send(&mut self, line: &str, body: &str) -> Result<TimedReply, String> {
+        let cannot = |error: std::io::Error| format!("{line}: {error}");
         let request = format!(
-            "{what} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\
+            "{line} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {TOKEN}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             self.address,
             body.len()
@@ -64,15 +64,15 @@ impl Client {
         };
         let mut bytes = Vec::new();
         let mut marks = Vec::new();
-        let mut piece = vec![0; 64 << 10];
+        let mut buffer = vec![0; 64 << 10];
         let start = Instant::now();
         stream.write_all(request.as_bytes()).map_err(cannot)?;
         while !is_whole(&bytes) {
-            let read = stream.read(&mut piece).map_err(cannot)?;
+            let read = stream.read(&mut buffer).map_err(cannot)?;
             if read == 0 {
-                return Err(format!("{what}: broken off: {}", String::from_utf8_lossy(&bytes)));
+                return Err(format!("{line}: broken off: {}", String::from_utf8_lossy(&bytes)));
             }
-            bytes.extend(piece.iter().take(read));
+            bytes.extend(buffer.iter().take(read));
             marks.push((bytes.len(), start.elapsed()));
         }
         let (head, rest) = split(&bytes).ok_or("no head")?;
@@ -82,13 +82,14 @@ impl Client {
         let body = if is_chunked(&head) { unchunked(rest) } else { rest.to_vec() };
         let body = String::from_utf8_lossy(&body).into_owned();
         if !head.starts_with("http/1.1 200") {
-            return Err(format!("{what}: {head}{body}"));
+            return Err(format!("{line}: {head}{body}"));
         }
         let whole = marks.last().map_or(start.elapsed(), |(_, time)| *time);
         let at = |offset: usize| marks.iter().find(|(end, _)| *end > offset);
         let time = |offset: usize| at(offset).map_or(whole, |(_, time)| *time);
-        let word = if is_chunked(&head) { word(&bytes).map_or(whole, time) } else { whole };
-        Ok(Came { first: time(0), word, whole, body })
+        let first_text =
+            if is_chunked(&head) { first_text(&bytes).map_or(whole, time) } else { whole };
+        Ok(TimedReply { first: time(0), first_text, whole, body })
     }
 }
 
@@ -120,17 +121,17 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
         let (size, behind) = rest.split_at(end);
         let size = std::str::from_utf8(size).ok().and_then(|it| usize::from_str_radix(it, 16).ok());
         let behind = behind.get(2..).unwrap_or_default();
-        let Some((piece, more)) = size.and_then(|size| behind.split_at_checked(size)) else {
+        let Some((chunk, more)) = size.and_then(|size| behind.split_at_checked(size)) else {
             break;
         };
-        body.extend_from_slice(piece);
+        body.extend_from_slice(chunk);
         rest = more.get(2..).unwrap_or_default();
     }
     body
 }
 
-/// Where the first word of a stream of chat completions is, or the first piece of a call.
-fn word(bytes: &[u8]) -> Option<usize> {
+/// Where the first text of a stream of chat completions is, or the first part of a call.
+fn first_text(bytes: &[u8]) -> Option<usize> {
     const CONTENT: &[u8] = b"\"content\":\"";
     let call = find(bytes, b"\"tool_calls\":[");
     let mut from = 0;
@@ -153,13 +154,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_put_together_and_its_first_word_found() {
+    fn a_stream_is_put_together_and_its_first_text_found() {
         let bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
                       e\r\n\"content\":\"\"\n\n\r\n10\r\n\"content\":\"ab\"\n\n\r\n0\r\n\r\n";
         let (head, rest) = split(bytes).expect("a head");
         assert!(is_chunked(&head) && is_whole(bytes) && !is_whole(&bytes[..bytes.len() - 1]));
         assert_eq!(unchunked(rest), b"\"content\":\"\"\n\n\"content\":\"ab\"\n\n");
-        assert_eq!(word(bytes).map(|at| &bytes[at..at + 2]), Some(&b"ab"[..]));
-        assert_eq!(word(b"\"content\":\"\""), None);
+        assert_eq!(first_text(bytes).map(|at| &bytes[at..at + 2]), Some(&b"ab"[..]));
+        assert_eq!(first_text(b"\"content\":\"\""), None);
     }
 }

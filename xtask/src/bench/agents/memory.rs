@@ -1,27 +1,30 @@
 //! What many conversations take that wait for answers at once, and what is left of them.
 
-use std::{fs, thread};
+use std::thread;
 
 use super::{
-    chat::{Chat, Face, please},
-    stage::{Counts, Gateway, Record, World, parent, wait},
+    agent_gateway::{AgentCounts, AgentGateway, RunRecording, TestAgent},
+    chat::{ClientChat, ReplyMode, prompt},
 };
-use crate::bench::probe;
+use crate::{
+    acceptance::process::{is_alive, wait_until},
+    bench::relays::{memory, status_number},
+};
 
-/// Clients that ask at the same time.
+/// TimedClients that ask at the same time.
 const CLIENTS: usize = 4;
 
 /// Processes that there may be beyond those that wait.
 const SPARE: u32 = 20;
 
-/// What was seen.
+/// The result.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Memory {
+pub(super) struct MemoryResult {
     pub(super) sessions: u32,
-    pub(super) before: Moment,
-    pub(super) waiting: Moment,
-    pub(super) answered: Moment,
-    pub(super) rested: Moment,
+    pub(super) before: MemoryMoment,
+    pub(super) waiting: MemoryMoment,
+    pub(super) answered: MemoryMoment,
+    pub(super) rested: MemoryMoment,
     /// The agents' memory in the middle of them: all of it, and what is theirs alone.
     pub(super) agent: (u64, u64),
     /// Processes that are there after the gateway's end.
@@ -32,17 +35,17 @@ pub(super) struct Memory {
 
 /// A moment of the gateway.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Moment {
+pub(super) struct MemoryMoment {
     /// Kilobytes in memory.
     pub(super) memory: u64,
-    pub(super) counts: Counts,
+    pub(super) counts: AgentCounts,
     /// Processes that the system knows.
     pub(super) processes: usize,
 }
 
-pub(super) fn measure(world: &World, sessions: u32) -> Result<Memory, String> {
-    let gateway = world.gateway(Record::All, sessions + SPARE, 3)?;
-    // Whatever is needed once is there before anybody counts.
+pub(super) fn measure(agent: &TestAgent, sessions: u32) -> Result<MemoryResult, String> {
+    let gateway = agent.gateway(RunRecording::All, sessions + SPARE, 3)?;
+    // What is needed once is there before the first count.
     let mut first = open(&gateway)?;
     answer(&gateway, &mut first)?;
     rest(&gateway)?;
@@ -50,17 +53,17 @@ pub(super) fn measure(world: &World, sessions: u32) -> Result<Memory, String> {
     let share = usize::try_from(sessions).map_err(|error| error.to_string())?.div_ceil(CLIENTS);
     let numbers: Vec<u32> = (0..sessions).collect();
     let opened = shared(numbers.chunks(share), |numbers| {
-        numbers.iter().map(|_| open(&gateway)).collect::<Result<Vec<Chat>, String>>()
+        numbers.iter().map(|_| open(&gateway)).collect::<Result<Vec<ClientChat>, String>>()
     })?;
-    let mut chats: Vec<Chat> = opened.into_iter().flatten().collect();
+    let mut chats: Vec<ClientChat> = opened.into_iter().flatten().collect();
     let waiting = moment(&gateway)?;
     let agents = gateway.children();
     let middle = |name: &str| {
-        let mut all: Vec<u64> = agents.iter().filter_map(|it| kilobytes(*it, name)).collect();
+        let mut all: Vec<u64> = agents.iter().filter_map(|it| status_number(*it, name)).collect();
         all.sort_unstable();
         all.get(all.len() / 2).copied().unwrap_or_default()
     };
-    let agent = (middle("VmRSS:"), middle("RssAnon:"));
+    let agent_memory = (middle("VmRSS:"), middle("RssAnon:"));
     shared(chats.chunks_mut(share), |chats| {
         chats.iter_mut().try_for_each(|chat| answer(&gateway, chat))
     })?;
@@ -68,33 +71,42 @@ pub(super) fn measure(world: &World, sessions: u32) -> Result<Memory, String> {
     rest(&gateway)?;
     let rested = moment(&gateway)?;
     drop(gateway);
-    let left = agents.iter().filter(|process| parent(**process).is_some()).count();
-    let files = world.left();
-    Ok(Memory { sessions, before, waiting, answered, rested, agent, left, files })
+    let left = agents.iter().filter(|process| is_alive(**process)).count();
+    let files = agent.files_left();
+    Ok(MemoryResult {
+        sessions,
+        before,
+        waiting,
+        answered,
+        rested,
+        agent: agent_memory,
+        left,
+        files,
+    })
 }
 
 /// A conversation in which a call waits for its answer.
-fn open(gateway: &Gateway) -> Result<Chat, String> {
-    let mut chat = Chat::new(Face::Whole);
-    chat.say(&please(1));
-    chat.ask(&mut gateway.client(), 1)?;
+fn open(gateway: &AgentGateway) -> Result<ClientChat, String> {
+    let mut chat = ClientChat::new(ReplyMode::Whole);
+    chat.say(&prompt(1));
+    chat.send(&mut gateway.client(), 1)?;
     Ok(chat)
 }
 
-fn answer(gateway: &Gateway, chat: &mut Chat) -> Result<(), String> {
+fn answer(gateway: &AgentGateway, chat: &mut ClientChat) -> Result<(), String> {
     chat.answer();
-    chat.ask(&mut gateway.client(), 0).map(drop)
+    chat.send(&mut gateway.client(), 0).map(drop)
 }
 
 /// Waits until no agent is there any more.
-fn rest(gateway: &Gateway) -> Result<(), String> {
-    wait("every agent is gone", || gateway.counts().is_ok_and(|counts| counts.processes == 0))
+fn rest(gateway: &AgentGateway) -> Result<(), String> {
+    wait_until("every agent is gone", || gateway.counts().is_ok_and(|counts| counts.processes == 0))
 }
 
-fn moment(gateway: &Gateway) -> Result<Moment, String> {
-    let memory = probe::memory(gateway.id()).ok_or("nobody tells how much memory there is")?;
+fn moment(gateway: &AgentGateway) -> Result<MemoryMoment, String> {
+    let memory = memory(gateway.id()).ok_or("the memory of the gateway is not known")?;
     let processes = gateway.children().len();
-    Ok(Moment { memory, counts: gateway.counts()?, processes })
+    Ok(MemoryMoment { memory, counts: gateway.counts()?, processes })
 }
 
 /// Every part has a thread.
@@ -108,10 +120,4 @@ fn shared<P: Send, T: Send>(
         let ends = threads.into_iter().map(|thread| thread.join());
         ends.map(|end| end.map_err(|_| "a client panicked".to_owned())?).collect()
     })
-}
-
-fn kilobytes(process: u32, name: &str) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
 }

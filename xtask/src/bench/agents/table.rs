@@ -1,41 +1,43 @@
-//! What was seen, as tables that can be put into a document.
+//! The results as tables for a document.
 
 use std::fmt::Write as _;
 
 use super::{
-    chat::Face,
-    memory::{Memory, Moment},
-    rounds::{Leg, Round, Seen, Taken, Way},
-    stage::World,
-    starts::{From, Start},
+    agent_gateway::TestAgent,
+    chat::ReplyMode,
+    memory::{MemoryMoment, MemoryResult},
+    rounds::{AccessTimes, AgentAccess, LegTimes, RoundCounts, RoundResult},
+    starts::{StartKind, StartTimes},
 };
 
 /// Round trips, beside those on the bare pipe.
-pub(super) fn rounds(world: &World, round: Round, seen: &Seen) -> String {
-    let Round { conversations, rounds, calls } = round;
+pub(super) fn rounds(agent: &TestAgent, counts: RoundCounts, result: &RoundResult) -> String {
+    let RoundCounts { conversations, rounds, calls } = counts;
     let mut text = format!(
         "**{}, {calls} calls at once**: {conversations} conversations of {rounds} rounds\n\n\
          | | | p50 ms | p99 ms | added p50 ms | added p99 ms | p50 ÷ bare |\n\
          |---|---|---:|---:|---:|---:|---:|\n",
-        world.name
+        agent.name
     );
-    let Some(bare) = seen.taken.iter().find(|taken| taken.way == Way::Bare) else { return text };
-    type Pick = fn(&Taken) -> Leg;
+    let Some(bare) = result.taken.iter().find(|taken| taken.way == AgentAccess::Bare) else {
+        return text;
+    };
+    type Pick = fn(&AccessTimes) -> LegTimes;
     let legs: [(&str, Pick); 3] = [
-        ("answers → text", |taken| taken.told.clone()),
+        ("answers → text", |taken| taken.answered.clone()),
         ("prompt → calls", |taken| taken.called.clone()),
-        ("both", Taken::both),
+        ("both", AccessTimes::both),
     ];
     for (what, pick) in legs {
         let base = pick(bare);
-        for taken in &seen.taken {
+        for taken in &result.taken {
             let leg = pick(taken);
             for (name, times, base) in parts(taken.way, &leg, &base) {
                 let _ = writeln!(text, "| {what} | {name} | {}", row(times, base));
             }
         }
     }
-    for (record, cpu) in &seen.cpu {
+    for (record, cpu) in &result.cpu {
         let name = record.name();
         let _ = writeln!(text, "\nCPU of the gateway, record {name}: {cpu:.2} ms a request");
     }
@@ -43,17 +45,25 @@ pub(super) fn rounds(world: &World, round: Round, seen: &Seen) -> String {
 }
 
 /// What of a leg is compared with what of the bare one.
-fn parts<'a>(way: Way, leg: &'a Leg, base: &'a Leg) -> Vec<(String, &'a [f64], &'a [f64])> {
+fn parts<'a>(
+    way: AgentAccess,
+    leg: &'a LegTimes,
+    base: &'a LegTimes,
+) -> Vec<(String, &'a [f64], &'a [f64])> {
     match way {
-        Way::Bare => vec![
-            ("bare, first word".to_owned(), &leg.word, &base.word),
+        AgentAccess::Bare => vec![
+            ("bare, first word".to_owned(), &leg.first_text, &base.first_text),
             ("bare, whole".to_owned(), &leg.whole, &base.whole),
         ],
-        Way::Gateway(record, Face::Whole) => {
-            vec![(format!("record {}, in one piece", record.name()), &leg.whole, &base.whole)]
+        AgentAccess::Gateway(record, ReplyMode::Whole) => {
+            vec![(format!("record {}, whole", record.name()), &leg.whole, &base.whole)]
         }
-        Way::Gateway(record, Face::Stream) => vec![
-            (format!("record {}, stream, first word", record.name()), &leg.word, &base.word),
+        AgentAccess::Gateway(record, ReplyMode::Stream) => vec![
+            (
+                format!("record {}, stream, first word", record.name()),
+                &leg.first_text,
+                &base.first_text,
+            ),
             (format!("record {}, stream, whole", record.name()), &leg.whole, &base.whole),
         ],
     }
@@ -70,30 +80,30 @@ fn row(times: &[f64], base: &[f64]) -> String {
 }
 
 /// How long a client waits for an agent.
-pub(super) fn starts(world: &World, starts: &[Start]) -> String {
-    let count = starts.first().map_or(0, |start| start.word.len());
+pub(super) fn starts(agent: &TestAgent, starts: &[StartTimes]) -> String {
+    let count = starts.first().map_or(0, |start| start.first_text.len());
     let mut text = format!(
         "**{}, starts**: {count} of each\n\n\
          | | first byte p50 ms | first word p50 ms | slowest ms | first word ÷ bare |\n\
          |---|---:|---:|---:|---:|\n",
-        world.name
+        agent.name
     );
-    let bare = starts.iter().find(|start| start.from == From::Bare);
-    let bare = bare.map_or(f64::NAN, |bare| part(&bare.word, 0.5));
+    let bare = starts.iter().find(|start| start.from == StartKind::Bare);
+    let bare = bare.map_or(f64::NAN, |bare| part(&bare.first_text, 0.5));
     for start in starts {
         let first = match start.first.as_slice() {
             [] => String::new(),
             first => format!("{:.1}", part(first, 0.5)),
         };
-        let (word, slowest) = (part(&start.word, 0.5), part(&start.word, 1.0));
-        let (name, ratio) = (start.from.name(), word / bare);
-        let _ = writeln!(text, "| {name} | {first} | {word:.1} | {slowest:.1} | {ratio:.2} |");
+        let (text_time, slowest) = (part(&start.first_text, 0.5), part(&start.first_text, 1.0));
+        let (name, ratio) = (start.from.name(), text_time / bare);
+        let _ = writeln!(text, "| {name} | {first} | {text_time:.1} | {slowest:.1} | {ratio:.2} |");
     }
     text
 }
 
 /// What waiting conversations take.
-pub(super) fn memory(memory: &Memory) -> String {
+pub(super) fn memory(memory: &MemoryResult) -> String {
     let mut text = format!(
         "**{} conversations that wait at once**\n\n\
          | | gateway, MB | processes, by /health | waiting | calls | processes, by the system |\n\
@@ -106,7 +116,7 @@ pub(super) fn memory(memory: &Memory) -> String {
         ("all are answered", memory.answered),
         ("all agents rested too long", memory.rested),
     ];
-    for (name, Moment { memory, counts, processes }) in moments {
+    for (name, MemoryMoment { memory, counts, processes }) in moments {
         let megabytes = memory as f64 / 1_024.0;
         let _ = writeln!(
             text,
