@@ -19,12 +19,14 @@ mod upstreams;
 mod agent;
 mod routes;
 mod sections;
+mod setting_row;
 mod network;
 mod read;
 mod token;
 #[cfg(test)]
 mod tests;
 
+pub use access::TokenState;
 pub use agent::{AgentConfig, AgentKind};
 pub use config_reader::{ConfigSection, ConfigSetting};
 pub use environment::{
@@ -33,7 +35,7 @@ pub use environment::{
 };
 pub use local_environment::LocalEnvironment;
 pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
-pub use read::{LoadedConfig, TokenState, read, read_network};
+pub use read::{LoadedConfig, read, read_network};
 pub use table::{
     ConsoleConfig, GatewayLimits, GatewayTimeouts, GuardConfig, RecordConfig, SessionConfig,
 };

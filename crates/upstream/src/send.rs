@@ -18,10 +18,8 @@ use crate::{
 
 pub use budget::RetryBudget;
 pub use headers::{is_stream, response_headers};
-pub use retry::{
-    AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, UpstreamTries, send_with_retry,
-};
-pub use retry_policy::{RetryAfter, RetryPolicy, retry_after};
+pub use retry::{AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, send_with_retry};
+pub use retry_policy::{RetryAfter, RetryPolicy, UpstreamTries, retry_after};
 
 /// A request for an upstream.
 #[derive(Clone, Copy)]

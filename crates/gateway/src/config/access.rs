@@ -1,9 +1,9 @@
 //! Access control: tokens, allowed hosts and allowed web origins.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use super::{
-    AccessConfig, AccessToken, SettingOrigin, TokenRequirement, TokenScope, TokenState, address,
+    AccessConfig, AccessToken, SettingOrigin, TokenRequirement, TokenScope, address,
     config_reader::{ConfigReader, SectionReader, display_path, excerpt, invalid},
     environment,
     secrets::{self, REDACTED_SECRET, SecretSource},
@@ -11,6 +11,17 @@ use super::{
     values::quote,
 };
 use foxwedge_upstream::SecretText;
+
+/// Whether there is a token.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TokenState {
+    /// There are tokens.
+    Ready,
+    /// There is none yet: one has to be created and stored in this file.
+    Missing(PathBuf),
+    /// There is none, on explicit request.
+    Disabled,
+}
 
 /// The owner of requests with the token of this machine.
 const LOCAL_OWNER: &str = "local";

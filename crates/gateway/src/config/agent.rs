@@ -15,7 +15,6 @@ use super::{
     environment,
     secrets::REDACTED_SECRET,
     table::AgentSettings,
-    upstream::add_formats_setting,
     values::quote,
 };
 use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
@@ -106,7 +105,7 @@ pub(super) fn read_claude_code(
         reader.report_warning(&origin, key, message, "`bare = false` allows questions");
     }
     let formats = vec![Format::Anthropic];
-    add_formats_setting(section, &formats, &SettingOrigin::Default);
+    section.add_formats(&formats, &SettingOrigin::Default);
     let claude = ClaudeCode { state: state?, tools, permissions, bare, may_ask: ask_user };
     let agent = AgentConfig {
         kind: AgentKind::ClaudeCode(claude),

@@ -3,13 +3,13 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use foxwedge_core::nearest_name;
+use foxwedge_core::{Format, nearest_name};
 
 use super::{
     ConfigIssue, ConfigIssueSeverity, SettingOrigin,
     document::{TomlTable, TomlValue},
     environment::{ConfigEnvironment, ConfigFlags},
-    table::{self, SectionTable, SettingRow},
+    setting_row::{SectionTable, SettingRow},
     values::{ConfigValue, quote},
 };
 
@@ -45,6 +45,8 @@ pub(super) struct ConfigReader<'w> {
     pub(super) inline_secret: Option<SettingOrigin>,
     pub(super) issues: Vec<ConfigIssue>,
     pub(super) sections: Vec<ConfigSection>,
+    /// What is declared about all sections.
+    section_tables: Vec<SectionTable>,
 }
 
 /// A section that is being read.
@@ -61,6 +63,7 @@ impl<'w> ConfigReader<'w> {
     pub(super) fn new(
         environment: &'w dyn ConfigEnvironment,
         flags: &'w ConfigFlags,
+        section_tables: Vec<SectionTable>,
     ) -> ConfigReader<'w> {
         ConfigReader {
             environment,
@@ -69,7 +72,19 @@ impl<'w> ConfigReader<'w> {
             inline_secret: None,
             issues: Vec::new(),
             sections: Vec::new(),
+            section_tables,
         }
+    }
+
+    /// What is declared about a section; for `upstream`, the one of providers.
+    pub(super) fn section_table(&self, name: &str) -> SectionTable {
+        let mut tables = self.section_tables.iter();
+        tables.find(|section| section.name == name).cloned().unwrap_or_default()
+    }
+
+    /// The settings before the first header.
+    pub(super) fn root<'d>(&self, table: Option<TomlTable<'d>>) -> SectionReader<'d> {
+        SectionReader { table, ..SectionReader::of(self.section_table("")) }
     }
 
     /// Reports an issue that prevents the start.
@@ -344,7 +359,7 @@ impl<'w> ConfigReader<'w> {
         root: &SectionReader<'d>,
         key: &'static str,
     ) -> SectionReader<'d> {
-        let spec = table::section(key);
+        let spec = self.section_table(key);
         let former = Some(spec.former_name).filter(|name| !name.is_empty());
         let found = root.value(key).or_else(|| root.value(former?));
         let table = found.and_then(|found| {
@@ -370,8 +385,10 @@ impl<'w> ConfigReader<'w> {
             self.report_type(&found, key.to_owned(), &format!("`[[{key}]]` above each table"));
             return Vec::new();
         };
-        let open =
-            |table| SectionReader { table: Some(table), ..SectionReader::of(table::section(key)) };
+        let open = |table| SectionReader {
+            table: Some(table),
+            ..SectionReader::of(self.section_table(key))
+        };
         tables.into_iter().map(open).collect()
     }
 
@@ -380,7 +397,7 @@ impl<'w> ConfigReader<'w> {
         let mut known: Vec<(&str, &str)> =
             section.rows.iter().map(|row| (row.key, row.former)).collect();
         if section.name.is_empty() {
-            let sections = table::sections().into_iter().skip(1);
+            let sections = self.section_tables.iter().skip(1);
             known.extend(sections.map(|section| (section.name, section.former_name)));
             known.dedup();
         }
@@ -416,9 +433,10 @@ impl<'d> SectionReader<'d> {
         SectionReader { name: name.to_owned(), section, rows, table: None }
     }
 
-    /// The settings before the first header.
-    pub(super) fn root(table: Option<TomlTable<'d>>) -> SectionReader<'d> {
-        SectionReader { table, ..SectionReader::of(table::section("")) }
+    /// Adds the setting for the formats of an upstream.
+    pub(super) fn add_formats(&mut self, formats: &[Format], origin: &SettingOrigin) {
+        let names: Vec<String> = formats.iter().map(Format::to_toml).collect();
+        self.add_setting("formats", format!("[{}]", names.join(", ")), origin);
     }
 
     /// A key with the prefix of the section.

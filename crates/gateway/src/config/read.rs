@@ -9,13 +9,13 @@ use super::{
     AccessToken, ConfigEnvironment, ConfigError, ConfigFlags, ConfigIssue, ConfigIssueSeverity,
     ConfigSection, ConsoleConfig, FileExposure, GatewayConfig, GatewayTimeouts, GuardConfig,
     RecordConfig, SettingOrigin, TokenScope,
-    access::read_access,
+    access::{TokenState, read_access},
     config_reader::{ConfigReader, SectionReader, display_path},
     document::ConfigDocument,
     environment, network,
     routes::read_routes,
     sections,
-    table::RootSettings,
+    table::{self, RootSettings},
     upstreams::read_upstreams,
 };
 use foxwedge_upstream::{SecretText, http::NetworkConfig};
@@ -35,17 +35,6 @@ pub struct LoadedConfig {
     pub warnings: Vec<ConfigIssue>,
 }
 
-/// Whether there is a token.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum TokenState {
-    /// There are tokens.
-    Ready,
-    /// There is none yet: one has to be created and stored in this file.
-    Missing(PathBuf),
-    /// There is none, on explicit request.
-    Disabled,
-}
-
 impl LoadedConfig {
     /// Adds the newly created token: the operator's own, with access to everything.
     pub fn add_local_token(&mut self, secret: SecretText) {
@@ -63,12 +52,12 @@ pub fn read(
     flags: &ConfigFlags,
     environment: &dyn ConfigEnvironment,
 ) -> Result<LoadedConfig, ConfigError> {
-    let mut reader = ConfigReader::new(environment, flags);
+    let mut reader = ConfigReader::new(environment, flags, table::sections());
     let found = open_file(&mut reader);
     let path = found.as_ref().map(|(path, _, _)| path.clone());
     reader.folder = path.as_deref().and_then(Path::parent).map(Path::to_owned);
     let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut reader, path, text));
-    let mut root = SectionReader::root(document.as_ref().map(ConfigDocument::root));
+    let mut root = reader.root(document.as_ref().map(ConfigDocument::root));
     let loaded = read_sections(&mut reader, &mut root);
     // The settings before the first header come first.
     let root_index = reader.sections.len();
@@ -96,11 +85,11 @@ pub fn read_network(
     flags: &ConfigFlags,
     environment: &dyn ConfigEnvironment,
 ) -> Result<NetworkConfig, ConfigError> {
-    let mut reader = ConfigReader::new(environment, flags);
+    let mut reader = ConfigReader::new(environment, flags, table::sections());
     let found = open_file(&mut reader);
     reader.folder = found.as_ref().and_then(|(path, _, _)| path.parent()).map(Path::to_owned);
     let document = found.as_ref().and_then(|(path, text, _)| parse_file(&mut reader, path, text));
-    let root = SectionReader::root(document.as_ref().map(ConfigDocument::root));
+    let root = reader.root(document.as_ref().map(ConfigDocument::root));
     let network = network::network(&mut reader, &root);
     match reader.issues.iter().any(|issue| issue.severity == ConfigIssueSeverity::Error) {
         true => Err(ConfigError { complaints: reader.issues }),

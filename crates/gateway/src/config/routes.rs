@@ -12,8 +12,8 @@ use foxwedge_upstream::{
 use super::{
     GatewayConfig, GuardConfig, GuardMode, ModelRoute, SettingOrigin,
     config_reader::{ConfigReader, SectionReader, excerpt, invalid},
-    table,
-    upstreams::{UpstreamEntry, UpstreamList},
+    upstream::UpstreamEntry,
+    upstreams::UpstreamList,
     values::quote,
 };
 
@@ -186,7 +186,7 @@ fn default_route(
     guard: GuardConfig,
     origin: &SettingOrigin,
 ) -> Arc<ModelRoute> {
-    let mut section = SectionReader::of(table::section("route"));
+    let mut section = SectionReader::of(reader.section_table("route"));
     section.add_setting("model", quote(model), origin);
     section.add_setting("upstream", quote(&entry.upstream.name), origin);
     reader.close_section(section);

@@ -10,14 +10,22 @@ use foxwedge_upstream::{
 use http::{HeaderName, HeaderValue};
 
 use super::{
-    SettingOrigin, agent,
+    AgentConfig, SettingOrigin, agent,
     config_reader::{ConfigReader, SectionReader, excerpt, invalid},
     secrets::{self, REDACTED_SECRET, SecretSource},
     table::{self, UpstreamSettings},
     token,
-    upstreams::UpstreamEntry,
     values::{ConfigValue, quote},
 };
+
+/// An upstream and its kind.
+pub(super) struct UpstreamEntry {
+    pub(super) upstream: Arc<UpstreamConfig>,
+    /// The agent, if the upstream is one.
+    pub(super) agent: Option<Arc<AgentConfig>>,
+    pub(super) kind: UpstreamKind,
+    pub(super) origin: SettingOrigin,
+}
 
 /// Reads one `[[upstream]]` of the file.
 pub(super) fn read_upstream(
@@ -244,18 +252,8 @@ fn read_formats(
     if formats.is_empty() {
         formats = kind.map(UpstreamKind::formats).unwrap_or_default();
     }
-    add_formats_setting(section, &formats, &from);
+    section.add_formats(&formats, &from);
     formats
-}
-
-/// Adds the setting for the formats.
-pub(super) fn add_formats_setting(
-    section: &mut SectionReader<'_>,
-    formats: &[Format],
-    origin: &SettingOrigin,
-) {
-    let names: Vec<String> = formats.iter().map(Format::to_toml).collect();
-    section.add_setting("formats", format!("[{}]", names.join(", ")), origin);
 }
 
 /// Headers that are controlled by the connection, not by the operator.

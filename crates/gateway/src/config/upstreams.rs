@@ -9,22 +9,12 @@ use foxwedge_upstream::{
 };
 
 use super::{
-    AgentConfig, SettingOrigin,
+    SettingOrigin,
     config_reader::{ConfigReader, SectionReader, excerpt},
     secrets::{self, REDACTED_SECRET},
-    table,
-    upstream::{add_formats_setting, provider_key, read_transport, read_upstream},
+    upstream::{UpstreamEntry, provider_key, read_transport, read_upstream},
     values::{ConfigValue, quote},
 };
-
-/// An upstream and its kind.
-pub(super) struct UpstreamEntry {
-    pub(super) upstream: Arc<UpstreamConfig>,
-    /// The agent, if the upstream is one.
-    pub(super) agent: Option<Arc<AgentConfig>>,
-    pub(super) kind: UpstreamKind,
-    pub(super) origin: SettingOrigin,
-}
 
 /// All upstreams.
 pub(super) struct UpstreamList {
@@ -75,7 +65,7 @@ fn implicit_upstream(
     key: &str,
     origin: &SettingOrigin,
 ) -> Option<UpstreamEntry> {
-    let mut section = SectionReader::of(table::section("upstream"));
+    let mut section = SectionReader::of(reader.section_table("upstream"));
     section.name = format!("upstream.{name}");
     section.add_setting("name", quote(name), origin);
     section.add_setting("kind", UpstreamKind::to_toml(&kind), origin);
@@ -87,14 +77,14 @@ fn implicit_upstream(
             secrets::check_secret(reader, origin, "", key).map(UpstreamKey::Configured)
         }
     };
-    add_formats_setting(&mut section, &kind.formats(), &SettingOrigin::Default);
+    section.add_formats(&kind.formats(), &SettingOrigin::Default);
     reader.close_section(section);
     let (transport, version) = transport?;
     Some(new_entry(kind, name, transport, version, upstream_key?, origin))
 }
 
 fn scripted_entry(reader: &mut ConfigReader<'_>) -> UpstreamEntry {
-    let mut section = SectionReader::of(table::section("upstream"));
+    let mut section = SectionReader::of(reader.section_table("upstream"));
     section.add_setting("name", quote(SCRIPTED_NAME), &SettingOrigin::Default);
     let kind = UpstreamKind::to_toml(&UpstreamKind::Scripted);
     section.add_setting("kind", kind, &SettingOrigin::Default);

@@ -12,7 +12,7 @@ use super::{
     RetryPolicy, UpstreamRequest,
     budget::{RetryBudget, RetryPermit},
     retry_after,
-    retry_policy::{RetryAfter, RetryDecision},
+    retry_policy::{RetryAfter, RetryDecision, UpstreamTries},
     send_once,
 };
 use crate::{
@@ -45,15 +45,6 @@ pub enum UpstreamResponse {
         /// Whether the client should retry.
         tries: UpstreamTries,
     },
-}
-
-/// Whether the client should retry a failed request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UpstreamTries {
-    /// All attempts are used up; a retry of the client would only add load.
-    Exhausted,
-    /// Unknown.
-    Unknown,
 }
 
 /// Observes the attempts of a request, and repairs a refused one.

@@ -10,7 +10,14 @@ use std::{
 
 use http::{HeaderMap, StatusCode};
 
-use super::retry::UpstreamTries;
+/// Whether the client should retry a failed request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpstreamTries {
+    /// All attempts are used up; a retry of the client would only add load.
+    Exhausted,
+    /// Unknown.
+    Unknown,
+}
 
 /// The longest pause between two attempts; for a longer one the client gets the error.
 const MAX_PAUSE: Duration = Duration::from_secs(30);

@@ -2,7 +2,10 @@
 //! `FOXWEDGE_UPDATE_DOCS=1` to write it.
 
 use super::{
-    super::table::{self, SectionTable, SettingRow},
+    super::{
+        setting_row::{SectionTable, SettingRow},
+        table,
+    },
     *,
 };
 
