@@ -2,7 +2,6 @@
 
 use std::{process::ExitCode, time::Duration};
 
-use anyhow::Context;
 use foxwedge_agent_loop::tool_loop::LoopEvent;
 
 use super::{
@@ -43,9 +42,8 @@ pub(crate) async fn run(
     mut chat: ChatAgent,
     source: PromptSource,
     options: ReplyPrintOptions,
+    mut signals: ProcessSignals,
 ) -> anyhow::Result<ExitCode> {
-    let mut signals =
-        ProcessSignals::listen().context("the handler for Ctrl-C cannot be installed")?;
     let prompt = tokio::select! {
         prompt = source.prompt() => prompt?,
         () = signals.next() => return Ok(ExitCode::from(130)),

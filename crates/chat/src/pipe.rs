@@ -3,7 +3,6 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use foxwedge_agent_loop::tool_loop::LoopEvent;
 
 use super::{
@@ -36,9 +35,8 @@ pub(crate) async fn run(
     first: Option<String>,
     reader: ReplyDestination,
     verbosity: ChatVerbosity,
+    mut signals: ProcessSignals,
 ) -> anyhow::Result<ExitCode> {
-    let mut signals =
-        ProcessSignals::listen().context("the handler for Ctrl-C cannot be installed")?;
     let controller = chat.run_controller();
     let mut output = ChatOutputThread::new(move || {
         controller.interrupt();

@@ -11,6 +11,7 @@ use std::{
 use anyhow::Context;
 use foxwedge_agent_loop::tool_loop;
 use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment};
+use foxwedge_local::signals::ProcessSignals;
 use foxwedge_tools::Toolbox;
 use foxwedge_upstream::http::NetworkConfig;
 
@@ -105,6 +106,9 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
             chat.fork().await?;
         }
     }
+    // Whoever reads the first line may already send a signal.
+    let listen = || ProcessSignals::listen().context("the handler for Ctrl-C cannot be installed");
+    let signals = if mode == ChatMode::Terminal { None } else { Some(listen()?) };
     let hint = scripted_model_hint(&options, &choice);
     if let Some(hint) =
         hint.as_ref().filter(|_| verbosity == ChatVerbosity::All && mode != ChatMode::Terminal)
@@ -121,11 +125,12 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
     };
     let code = match (mode, questions) {
         (ChatMode::Once(format), _) => {
+            let signals = signals.map_or_else(listen, Ok)?;
             let source = match io::stdin().is_terminal() {
                 true => PromptSource::Typed(options.prompt),
                 false => PromptSource::Piped(options.prompt),
             };
-            once::run(chat, source, ReplyPrintOptions { format, reader, verbosity }).await
+            once::run(chat, source, ReplyPrintOptions { format, reader, verbosity }, signals).await
         }
         (ChatMode::Terminal, Some(questions)) => {
             let mut greeting = greeting_lines(&chat, &root);
@@ -134,7 +139,8 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
             terminal::run(&mut chat, questions, start).await
         }
         (ChatMode::Pipe | ChatMode::Terminal, _) => {
-            pipe::run(chat, options.prompt, reader, verbosity).await
+            let signals = signals.map_or_else(listen, Ok)?;
+            pipe::run(chat, options.prompt, reader, verbosity, signals).await
         }
     };
     tool_set.close().await;

@@ -254,7 +254,8 @@ mod tests {
             (format!("{{\"id\":1,\"result\":\"{}", x(2 * MAX_NOISE)), ""),
             (format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(2 * MAX_NOISE)), "Some(1)|b"),
             (
-                format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(MAX_LINE + MAX_DISCARDED)),
+                // The end of the line comes after the limit, not in the same read.
+                format!("{{\"id\":1,\"result\":\"{}\"}}\nb\n", x(MAX_LINE + 2 * MAX_DISCARDED)),
                 "endless",
             ),
         ];

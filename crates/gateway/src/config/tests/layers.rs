@@ -181,6 +181,10 @@ upstream_connect = "5s"
 upstream_first_byte = "6s"
 stream_idle = "7s"
 shutdown = "0s"
+[network]
+proxy = "http://proxy.example:3128"
+no_proxy = ["intern.example", "10.0.0.0/8"]
+proxy_loopback = true
 [guard]
 mode = "observe"
 unanswered = "drop-turn"
