@@ -219,7 +219,7 @@ impl<'w> ConfigReader<'w> {
     ) -> Option<K::Value> {
         let value = K::read(text);
         if value.is_none() {
-            let new_word = section.row(key).and_then(|row| new_word(row, text));
+            let new_word = section.row(key).and_then(|row| row.new_word(text));
             let (message, help) = match new_word {
                 Some(word) => (format!("`{text}` is now `{word}`"), String::new()),
                 None => (invalid(text), format!("expected {}", K::expected())),
@@ -240,7 +240,7 @@ impl<'w> ConfigReader<'w> {
         if let Some((text, origin)) = self.read_variable(row.former_variable) {
             let new_name = row.variables.first().copied().unwrap_or_default();
             let message = format!("this variable is now `{new_name}`");
-            let help = new_word(row, &text).map(|word| format!("`{new_name}={word}`"));
+            let help = row.new_word(&text).map(|word| format!("`{new_name}={word}`"));
             self.report_error(&origin, "", message, help.unwrap_or_default());
         }
         // The first of several names has the highest priority.
@@ -252,7 +252,7 @@ impl<'w> ConfigReader<'w> {
             && let Some(text) = former_value(self.flags)
         {
             let message = format!("this flag is now `{name}`");
-            let help = new_word(row, text).map(|word| format!("`{name} {word}`"));
+            let help = row.new_word(text).map(|word| format!("`{name} {word}`"));
             self.report_error(&SettingOrigin::Flag(former), "", message, help.unwrap_or_default());
         }
         let text = value(self.flags).clone();
@@ -410,7 +410,7 @@ impl<'w> ConfigReader<'w> {
             {
                 let (former, new) = (section.full_key(key), section.full_key(name));
                 let text = section.value(key).and_then(|value| value.scalar());
-                let word = section.row(name).and_then(|row| new_word(row, &text?));
+                let word = section.row(name).and_then(|row| row.new_word(&text?));
                 let help = word.map(|word| format!("`{name} = {word}`")).unwrap_or_default();
                 self.report_error(&origin, "", format!("`{former}` is now `{new}`"), help);
                 continue;
@@ -433,7 +433,7 @@ impl<'d> SectionReader<'d> {
         SectionReader { name: name.to_owned(), section, rows, table: None }
     }
 
-    /// Adds the setting for the formats of an upstream.
+    /// Adds the formats of an upstream.
     pub(super) fn add_formats(&mut self, formats: &[Format], origin: &SettingOrigin) {
         let names: Vec<String> = formats.iter().map(Format::to_toml).collect();
         self.add_setting("formats", format!("[{}]", names.join(", ")), origin);
@@ -479,11 +479,6 @@ impl<'d> SectionReader<'d> {
     fn value(&self, key: &str) -> Option<TomlValue<'d>> {
         self.table?.get(key)
     }
-}
-
-/// The new spelling of a former word.
-fn new_word(row: &SettingRow, word: &str) -> Option<&'static str> {
-    row.former_words.iter().find(|(former, _)| *former == word).map(|(_, new)| *new)
 }
 
 /// The message about a value that cannot be parsed.

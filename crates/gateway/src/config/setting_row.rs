@@ -46,5 +46,12 @@ pub(super) struct SettingRow {
     pub(super) former_flag: Option<SettingFlag>,
 }
 
+impl SettingRow {
+    /// The new spelling of a former word.
+    pub(super) fn new_word(&self, word: &str) -> Option<&'static str> {
+        self.former_words.iter().find(|(former, _)| *former == word).map(|(_, new)| *new)
+    }
+}
+
 /// The name of a flag, and its value.
 pub(super) type SettingFlag = (&'static str, fn(&ConfigFlags) -> &Option<String>);
