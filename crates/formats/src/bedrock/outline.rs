@@ -87,7 +87,7 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
             b"image" | b"document" | b"video" | b"audio" => scan.skip().map(|_| PartKind::Media)?,
             _ => scan.skip().map(|_| PartKind::Other)?,
         };
-        // Of a block that is several things at once, what pairs decides.
+        // A block may be several things at once: a tool result comes first, then a tool call.
         if kind.as_ref().is_none_or(|known| precedence(known) < precedence(&part)) {
             kind = Some(part);
         }

@@ -53,18 +53,18 @@ impl HttpClient {
         target: &NetworkTarget,
         request: HttpRequest<'_>,
     ) -> Result<HttpResponse, HttpError> {
-        let shelf = self.pool.connections_for(target, &self.settings);
-        let head = request::encode_head(target, &request, shelf.forward_proxy())?;
+        let connections = self.pool.connections_for(target, &self.settings);
+        let head = request::encode_head(target, &request, connections.forward_proxy())?;
         let sending = UnsentRequest::new(head, request.body);
-        let mut rested = shelf.take();
+        let mut idle_connection = connections.take();
         loop {
-            let stale = rested.is_some();
-            let connection = match rested.take() {
+            let stale = idle_connection.is_some();
+            let connection = match idle_connection.take() {
                 Some(connection) => connection,
                 // Boxed: rare, and much larger than the rest.
                 None => {
                     let connecting =
-                        connect(target, shelf.proxy(), &self.settings, self.pool.roots());
+                        connect(target, connections.proxy(), &self.settings, self.pool.roots());
                     Box::pin(connecting).await?
                 }
             };
@@ -74,7 +74,7 @@ impl HttpClient {
                 Ok(ResponseHead { status, headers, body, reuse: after }) => {
                     // Only a proxy answers so. It has not passed the request on.
                     if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED
-                        && let Some(proxy) = shelf.forward_proxy()
+                        && let Some(proxy) = connections.forward_proxy()
                     {
                         return Err(proxy.refusal(status));
                     }
@@ -87,7 +87,7 @@ impl HttpClient {
                         connection,
                         body,
                         after,
-                        shelf,
+                        connections,
                         unsent,
                         self.settings.idle,
                     );

@@ -53,36 +53,36 @@ impl ConnectionPool {
         target: &NetworkTarget,
         settings: &HttpSettings,
     ) -> Arc<TargetConnections> {
-        let find = |shelves: &[Arc<TargetConnections>]| {
-            shelves.iter().find(|one| one.is_for(target)).cloned()
+        let find = |targets: &[Arc<TargetConnections>]| {
+            targets.iter().find(|one| one.is_for(target)).cloned()
         };
         let known = find(&self.targets.read().unwrap_or_else(PoisonError::into_inner));
         known.unwrap_or_else(|| {
-            let mut shelves = self.targets.write().unwrap_or_else(PoisonError::into_inner);
-            find(&shelves).unwrap_or_else(|| {
-                let shelf = Arc::new(TargetConnections {
+            let mut targets = self.targets.write().unwrap_or_else(PoisonError::into_inner);
+            find(&targets).unwrap_or_else(|| {
+                let connections = Arc::new(TargetConnections {
                     proxy: self.network.proxies.proxy_for(target).cloned(),
                     ..TargetConnections::new(target, settings)
                 });
-                shelves.push(Arc::clone(&shelf));
-                shelf
+                targets.push(Arc::clone(&connections));
+                connections
             })
         })
     }
 
     /// Number of idle connections.
     pub(super) fn idle_count(&self) -> usize {
-        let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
-        shelves.iter().map(|shelf| shelf.lock().len()).sum()
+        let targets = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        targets.iter().map(|connections| connections.lock().len()).sum()
     }
 
     /// Closes connections that were idle for too long, or that the upstream has closed.
     pub(super) fn close_expired(&self) {
-        let shelves = self.targets.read().unwrap_or_else(PoisonError::into_inner);
-        for shelf in shelves.iter() {
-            let resting = shelf.idle_timeout;
-            shelf.lock().retain_mut(|(connection, since)| {
-                since.elapsed() < resting && connection.is_reusable()
+        let targets = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        for connections in targets.iter() {
+            let idle_timeout = connections.idle_timeout;
+            connections.lock().retain_mut(|(connection, since)| {
+                since.elapsed() < idle_timeout && connection.is_reusable()
             });
         }
     }

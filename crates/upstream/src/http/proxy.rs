@@ -1,4 +1,4 @@
-//! Proxies: which one a target is reached through, and what a proxy is told.
+//! Proxies: which one a target is reached through, and what is sent to it.
 //!
 //! Nothing here reads the environment. The caller looks up the variables, whose names and order are
 //! those of curl.
@@ -101,7 +101,7 @@ impl ProxyServer {
         format_base_url(&self.target, "")
     }
 
-    /// Whether it is told a user and a password.
+    /// Whether a user and a password are sent to it.
     pub fn has_credentials(&self) -> bool {
         self.authorization.is_some()
     }
