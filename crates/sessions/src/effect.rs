@@ -215,7 +215,7 @@ impl ParsedSession<'_> {
 
     fn defect_effect(&self, defect: &FileDefect, shape: &FileShape<'_>) -> FindingEffect {
         let harm = match defect.harm {
-            DefectHarm::Nothing if self.is_torn_history(defect) => HidesContent,
+            _ if self.is_torn_history(defect) => HidesContent,
             DefectHarm::Nothing => NothingHidden,
             DefectHarm::SwallowsNext => OpenLine,
             DefectHarm::HidesHistory => HidesContent,

@@ -35,7 +35,8 @@ pub(super) use write::rewrite;
 /// Whether an object is a record, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
     let has = |key: &str| field_value(source, object, key).is_some();
-    has("$set") || has("$rewindTo") || has("id") && has("timestamp") && has("content")
+    let is_message = has("id") && has("content") && (has("timestamp") || has("type"));
+    has("$set") || has("$rewindTo") || is_message
 }
 
 /// Reads one record.

@@ -27,21 +27,14 @@ pub(super) fn read_elements<'a>(
     check_head(source, agent, list)?;
     let mut elements = ListElementReader {
         source,
+        list,
         is_record: format.is_record,
         at: list + 1,
         lines: LineCount::new(source),
         budget: source.len().saturating_mul(BUDGET),
     };
     let end = elements.read(&mut reader)?;
-    let around = source.get(..list).unwrap_or("").trim();
-    let closed = end.is_some_and(|end| match around {
-        "" => source.get(end..).is_none_or(|rest| rest.trim().is_empty()),
-        _ => {
-            // The object around the list must be complete, too.
-            let tail = source.get(end..).unwrap_or("");
-            is_whole(&format!("{around}[]{tail}"))
-        }
-    });
+    let closed = end.is_some_and(|end| elements.closes(end));
     if !closed {
         let last = reader.log.records.last().map_or(list + 1, |last| last.span.end as usize);
         let torn = torn_rest(source, end.unwrap_or(last));
@@ -76,6 +69,8 @@ const BUDGET: usize = 8;
 /// Reads the elements of a list, one after another.
 struct ListElementReader<'s> {
     source: &'s str,
+    /// Where the list begins.
+    list: usize,
     is_record: fn(&str, Span) -> bool,
     at: usize,
     lines: LineCount<'s>,
@@ -87,14 +82,19 @@ impl<'a> ListElementReader<'a> {
     /// Reads all elements. Returns where the list ends, if it does.
     fn read(&mut self, reader: &mut SessionReader<'a>) -> Result<Option<usize>, ReadError> {
         self.skip_space();
-        if self.next_byte() == Some(b']') {
-            return Ok(Some(self.at + 1));
-        }
+        let mut is_empty = self.next_byte() == Some(b']');
         loop {
-            let whole = self.read_element(reader)?;
+            let whole = std::mem::take(&mut is_empty) || self.read_element(reader)?;
             self.skip_space();
             match self.next_byte().filter(|_| whole) {
-                Some(b']') => return Ok(Some(self.at + 1)),
+                Some(b']') => {
+                    let end = self.at + 1;
+                    // Intact messages may follow an end that was written too early.
+                    if self.closes(end) || !self.skip_to_next_record(reader) {
+                        return Ok(Some(end));
+                    }
+                    continue;
+                }
                 Some(b',') => {
                     let comma = self.at;
                     self.at += 1;
@@ -109,6 +109,19 @@ impl<'a> ListElementReader<'a> {
             }
             if !self.skip_to_next_record(reader) {
                 return Ok(None);
+            }
+        }
+    }
+
+    /// Whether the file is complete if the list ends here.
+    fn closes(&mut self, end: usize) -> bool {
+        let tail = self.source.get(end..).unwrap_or("");
+        // The object around the list must be complete, too.
+        match self.source.get(..self.list).unwrap_or("").trim() {
+            "" => tail.trim().is_empty(),
+            around => {
+                self.budget = self.budget.saturating_sub(tail.len());
+                is_whole(&format!("{around}[]{tail}"))
             }
         }
     }

@@ -19,7 +19,7 @@ use foxwedge_formats::{
     anthropic,
     outline::{
         OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_role, read_string,
-        require_string, text_fullness,
+        read_unknown_field, require_string, text_fullness,
     },
 };
 use foxwedge_json::{JsonScanner, ScanResult, field_value};
@@ -80,6 +80,7 @@ pub(super) fn read_record<'a>(
     let mut role = Role::Unknown;
     let mut content = None;
     let (mut title, mut model) = (None, None);
+    let mut other = MessageFlags::default();
     let mut once = UniqueFields::default();
     let span = scan.object(|scan, key, _| {
         once.check_known(scan, &[b"type", b"uuid", b"parentUuid", b"role", b"content"], key)?;
@@ -101,9 +102,7 @@ pub(super) fn read_record<'a>(
                 let id = string_value(scan, source)?;
                 metadata.id = metadata.id.take().or(id);
             }
-            _ => {
-                scan.skip()?;
-            }
+            _ => read_unknown_field(scan, key, &mut other)?,
         }
         Ok(())
     })?;
@@ -121,8 +120,10 @@ pub(super) fn read_record<'a>(
     if record.link.id.is_none() {
         return scan.fail("a message without a `uuid`");
     }
+    // A record without content may hold it in an unknown field.
+    let flags = if content.is_none() { other } else { MessageFlags::default() };
     let content = content.unwrap_or(ContentShape::Absent);
-    record.message = Some((role, span, content, MessageFlags::default()));
+    record.message = Some((role, span, content, flags));
     Ok(())
 }
 

@@ -126,6 +126,9 @@ impl<'a> RepairedPath<'a> {
     ) {
         let order: HashMap<u32, usize> =
             rewriter.chain().order.iter().enumerate().map(|(at, &record)| (record, at)).collect();
+        // Other records go behind the messages of a turn that is relinked; their order does not
+        // tell whether it is.
+        let messages: HashSet<u32> = rewriter.chain().records.iter().copied().collect();
         let mut highest = 0;
         let mut last: Option<usize> = None;
         for (place, (&item, &turn)) in self.items.iter().zip(&self.turns).enumerate() {
@@ -145,10 +148,13 @@ impl<'a> RepairedPath<'a> {
             let changed = repaired.contains(&record)
                 || disturbed.contains(&record)
                 || rewriter.inlines_record(record);
-            if changed || at < highest {
+            let is_message = messages.contains(&record);
+            if changed || is_message && at < highest {
                 self.touched.insert(turn);
             }
-            highest = highest.max(at);
+            if is_message {
+                highest = highest.max(at);
+            }
         }
     }
 

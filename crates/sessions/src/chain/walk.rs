@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{CarriedRecords, ChainBuilder, ChainStatus};
-use foxwedge_core::{Strategy, display_id};
+use foxwedge_core::{PartKind, Strategy, display_id};
 
 /// Walks the path. A link that leads nowhere or in a cycle is replaced by the preceding record.
 pub(super) fn walk_path(state: &mut ChainBuilder<'_, '_>) {
@@ -44,6 +44,12 @@ fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
             && !of_turn(state, index)
     });
     let Some(other) = other else { return last };
+    let up = |index: u32| state.link(index).parent.and_then(|parent| state.resolve(parent, index));
+    // A reply that ends where this result begins did not go on without it.
+    let mut above = std::iter::successors(parent, |&index| up(index)).take(state.links.len());
+    if above.any(|index| index == other) {
+        return last;
+    }
     let mut at = Some(other);
     // The path must continue from the result of another call of this turn, and without this result.
     let (mut beside, mut answered) = (false, false);
@@ -53,7 +59,12 @@ fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
         beside |= of_turn(state, index) && state.holds_only_answers(index);
         answered |= state.answered_ids(index).any(|id| own.contains(id));
         if state.link(index).reply == key {
-            if !beside || answered {
+            // A copy of the call may stand there: then this result belongs to the other one.
+            let above = std::iter::successors(Some(index), |&index| up(index));
+            let mut reply =
+                above.take(state.links.len()).take_while(|&index| state.link(index).reply == key);
+            let copied = reply.any(|index| Some(index) != parent && has_call(state, index, &own));
+            if !beside || answered || copied {
                 return last;
             }
             let ids: Vec<String> = state.answered_ids(last).map(str::to_owned).collect();
@@ -67,9 +78,18 @@ fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
             state.add_defect(702, last, ids, problem, repair, Strategy::Recover);
             return other;
         }
-        at = state.link(index).parent.and_then(|parent| state.resolve(parent, index));
+        at = up(index);
     }
     last
+}
+
+/// Whether a record holds a call with one of these ids.
+fn has_call(state: &ChainBuilder<'_, '_>, index: u32, ids: &HashSet<&str>) -> bool {
+    let called = |part: &foxwedge_core::Part<'_>| match &part.kind {
+        PartKind::Call(call) => call.id.as_deref().is_some_and(|id| ids.contains(id)),
+        _ => false,
+    };
+    state.parts(index).iter().any(called)
 }
 
 /// The next record on the path towards the root.

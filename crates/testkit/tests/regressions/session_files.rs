@@ -374,3 +374,95 @@ fn a_late_result_moved_because_a_record_of_another_turn_was_removed() {
     let last = lines(&records[4..]);
     assert!(fixed.ends_with(&last) && !fixed.contains("stray"), "{fixed}");
 }
+
+#[test]
+fn a_white_space_record_moved_behind_the_result_because_an_opening_was_missing() {
+    let blank = json!([{"type": "text", "text": "\n\n"}]);
+    let before = [
+        reply("r1", None, json!([{"type": "text", "text": "plan"}])),
+        reply("r2", Some("r1"), called("a")),
+        record("r3", Some("r1"), "assistant", blank),
+        record("r4", Some("r3"), "user", result("a")),
+    ];
+    let (fixed, left) = repaired_session(&before);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert!(fixed.contains("beginning of this conversation"), "{fixed}");
+    assert!(fixed.ends_with(&lines(&before[1..])), "{fixed}");
+}
+
+#[test]
+fn the_result_of_a_copied_call_was_taken_for_a_late_one() {
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "user", json!("go")),
+        reply("r2", Some("r1"), called("a")),
+        record("r3", Some("r2"), "user", result("b")),
+        record("r4", Some("r3"), "assistant", called("c")),
+        reply("r5", Some("r1"), called("a")),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert!(fixed.lines().last().is_some_and(|last| last.contains("[foxwedge]")), "{fixed}");
+}
+
+#[test]
+fn a_result_behind_the_turn_that_it_follows_was_taken_for_a_late_one() {
+    let before = [
+        record("r1", None, "user", json!("go")),
+        reply("r2", Some("r1"), called("a")),
+        record("r3", Some("r2"), "user", result("a")),
+        record("r4", Some("r3"), "assistant", called("b")),
+        reply("r6", Some("r5"), called("c")),
+        record("r7", Some("r6"), "user", result("c")),
+        record("r5", Some("r4"), "user", result("b")),
+    ];
+    let mut in_order = before.clone();
+    in_order[4..].rotate_right(1);
+    let (fixed, left) = repaired_session(&in_order);
+    assert_eq!((fixed, left), (lines(&in_order), Vec::new()));
+}
+
+#[test]
+fn the_torn_history_of_gemini_cli_was_tolerated_until_its_line_was_closed() {
+    let head = json!({"kind": "main", "projectHash": "ab12", "sessionId": "5e55107f",
+        "startTime": "2026-11-15T00:00:00.000Z"});
+    let file = format!("\0\0{head}\n{{\"$set\":{{\"messages\":[]}}}}\n{{\"$set\":{{\"mess");
+    let (fixed, left) = spared_session(SessionAgent::GeminiCli, &file);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+}
+
+#[test]
+fn messages_behind_a_list_that_ends_too_early_were_removed() {
+    let message = r#"{"id":"m1","type":"user","content":[{"text":"first"}]}"#;
+    let file = format!("{{\"sessionId\":\"s\",\"projectHash\":\"p\",\"messages\":[],\n{message}");
+    let (fixed, left) = spared_session(SessionAgent::GeminiCli, &file);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let read: Value = serde_json::from_str(&fixed).expect("it is whole");
+    assert_eq!(read["messages"][0]["id"], "m1", "{fixed}");
+}
+
+#[test]
+fn a_record_of_neovate_with_a_result_in_an_unknown_field_was_removed() {
+    let message = |id: &str, parent: Option<&str>, role: &str| json!({"type": "message", "uuid": id, "parentUuid": parent, "role": role, "sessionId": "s"});
+    let mut records = [
+        message("r1", None, "user"),
+        message("r2", Some("r1"), "assistant"),
+        message("r3", Some("r2"), "tool"),
+    ];
+    records[0]["content"] = json!("go");
+    records[1]["content"] = called("a");
+    records[2]["contents"] = json!([{"type": "tool-result", "toolCallId": "a", "result": "done"}]);
+    let (fixed, _) = spared_session(SessionAgent::Neovate, &lines(&records));
+    assert!(fixed.contains(r#""result":"done""#), "{fixed}");
+}
+
+#[test]
+fn a_late_result_of_a_reply_whose_records_form_a_cycle_ends() {
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "user", json!("go")),
+        reply("r2", Some("r3"), called("a")),
+        reply("r3", Some("r2"), called("b")),
+        record("r4", Some("r2"), "user", result("a")),
+        record("r5", Some("r4"), "user", json!("well")),
+        record("r6", Some("r3"), "user", result("b")),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+}

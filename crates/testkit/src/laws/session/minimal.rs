@@ -96,9 +96,12 @@ pub(super) fn judge(
     let (old, new) = (lines(before), lines(fixed));
     let known: HashSet<&[u8]> = old.iter().copied().collect();
     let stays: HashSet<&[u8]> = new.iter().copied().collect();
+    // An id that two records have says nothing about which of them changed.
+    let mut uses: HashMap<String, usize> = HashMap::new();
+    new.iter().filter_map(|line| id(line)).for_each(|id| *uses.entry(id).or_default() += 1);
     let mut places: HashMap<String, usize> = HashMap::new();
     for (at, line) in new.iter().enumerate().filter(|(_, line)| !known.contains(*line)) {
-        places.extend(id(line).map(|id| (id, at)));
+        places.extend(id(line).filter(|id| uses[id] == 1).map(|id| (id, at)));
     }
     // A path over parents ends at a record that cannot be parsed.
     let parses = |line: &&[u8]| serde_json::from_slice::<Value>(line).is_ok();

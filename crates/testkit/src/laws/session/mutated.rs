@@ -297,6 +297,11 @@ fn said<'v>(value: &'v Value, thinking: &mut HashSet<&'v str>, texts: &mut HashS
                 thinking.extend(text.filter(|text| !text.trim().is_empty()).map(str::trim));
                 return;
             }
+            if value["role"].is_string() && !fields.contains_key("content") {
+                // A message whose content is in unknown fields is one loss.
+                texts.extend(longest(value).map(str::trim).filter(|text| !text.is_empty()));
+                return;
+            }
             for (key, value) in fields {
                 match (key.as_str(), value) {
                     // The meaning of this field is unknown.
