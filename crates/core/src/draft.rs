@@ -11,12 +11,14 @@ mod features;
 mod defect;
 mod kinds;
 mod optional_text;
+mod owned_call;
 mod builder;
 
 pub use builder::DraftBuilder;
 pub use defect::{DefectHarm, DefectText, FileDefect};
 pub use features::DraftFeatures;
 pub use optional_text::OptionalText;
+pub use owned_call::OwnedCall;
 
 /// A parsed history, not yet checked: any order, any gaps. Rules read it; it is never sent.
 #[derive(Clone, Debug)]
@@ -121,6 +123,8 @@ pub struct DraftBody<'a> {
     pub defects: Vec<FileDefect>,
     /// Rules whose findings do not stop the agent. Their repair must not remove thinking.
     pub optional: RuleSet,
+    /// Calls that another call made, or that belong to a toolset, in the order of their positions.
+    pub owned_calls: Arc<Vec<OwnedCall<'a>>>,
 }
 
 /// Its role.
@@ -231,6 +235,9 @@ impl MessageFlags {
     /// not bind it.
     pub const UNBOUND: MessageFlags = MessageFlags(1 << 15);
 
+    /// A call that the provider runs itself and whose result is an item of its own.
+    pub const HOSTED_PAIR: MessageFlags = MessageFlags(2048);
+
     /// Only references something stored on the server.
     pub const REFERENCE: MessageFlags = MessageFlags(1024);
 
@@ -279,8 +286,13 @@ pub enum PartKind<'a> {
     ServerCall(Option<Box<Cow<'a, str>>>),
     /// The answer to a call that the provider ran itself.
     ServerAnswer(Option<Box<Cow<'a, str>>>),
-    /// Anything unknown: kept unchanged.
+    /// Where the output of one model ends and that of another begins. It keeps its place.
+    Fallback,
+    /// Something known that takes no part in pairing: kept unchanged.
     Other,
+    /// Something of an unknown type, which may take part in pairing: the turn around it is left
+    /// as it is.
+    Unknown,
 }
 
 /// How much a text contains.

@@ -23,7 +23,8 @@ pub use check::{CheckOptions, check, display_id};
 pub use draft::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DefectHarm, DefectText, Draft,
     DraftAnswer, DraftBody, DraftBuilder, DraftCall, DraftFeatures, FileDefect, Format, Message,
-    MessageFlags, MessageLayout, OptionalText, Part, PartKind, Role, SignatureState, TextShape,
+    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState,
+    TextShape,
 };
 pub use explain::{ErrorExplanation, explain};
 pub use foxwedge_json::{Span, lone_surrogates};

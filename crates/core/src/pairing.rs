@@ -18,6 +18,7 @@ mod in_turn;
 mod across_turns;
 mod items;
 mod turns;
+mod unknown;
 
 pub use index::{PairedAnswer, PairedCall, Turn};
 pub(crate) use turns::last_turn;
@@ -31,6 +32,18 @@ pub struct CallPairing {
     pub calls: Vec<PairedCall>,
     /// Answers in order.
     pub answers: Vec<PairedAnswer>,
+    /// Turns (messages) that hold something of an unknown type. Their calls and answers are not
+    /// paired, and nothing in them changes.
+    pub unknown_turns: Vec<Range<usize>>,
+    /// The number of calls that are not paired because of such a turn.
+    pub unknown_calls: usize,
+}
+
+impl CallPairing {
+    /// Whether a message belongs to a turn that holds something of an unknown type.
+    pub fn is_in_unknown_turn(&self, message: usize) -> bool {
+        unknown::contains(&self.unknown_turns, message)
+    }
 }
 
 /// How an answer matches a call. Calls are identified by their index.
@@ -102,9 +115,14 @@ pub fn pair_calls(draft: &Draft<'_>) -> CallPairing {
 fn collect_parts(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let items = draft.layout() == MessageLayout::Items;
     let hosted = items::HostedCalls::of(draft);
+    pairing.unknown_turns = unknown::unknown_turns(draft);
     for (message, header) in draft.messages.iter().enumerate() {
         for part in header.range() {
             match &draft.parts[part].kind {
+                PartKind::Call(_) if pairing.is_in_unknown_turn(message) => {
+                    pairing.unknown_calls += 1;
+                }
+                PartKind::Answer(_) if pairing.is_in_unknown_turn(message) => {}
                 PartKind::Call(call) if hosted.is_hosted_call(call) => {}
                 PartKind::Answer(answer) if hosted.is_hosted_output(answer) => {}
                 PartKind::Call(_) if items || header.role.is_assistant() => {

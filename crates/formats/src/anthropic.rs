@@ -14,7 +14,7 @@ use foxwedge_core::Format;
 use crate::conversation::encode::json_writer::write_string;
 
 pub(crate) use outline::read_message;
-pub use outline::{known_role, read_block, read_content};
+pub use outline::{is_known_type, known_role, read_block, read_content};
 pub use patch::SPLICE_FORMAT;
 
 /// The format of this folder.

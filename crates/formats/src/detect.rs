@@ -74,6 +74,8 @@ struct DetectionScore {
     messages: usize,
     /// The model is a Claude model.
     claude: bool,
+    /// The list is that of another API, Gemini Interactions, which is not read.
+    interactions: bool,
 }
 
 impl DetectionScore {
@@ -87,6 +89,9 @@ impl DetectionScore {
     }
 
     fn best(&self) -> Option<FormatDetection> {
+        if self.interactions {
+            return None;
+        }
         let mut best: Option<FormatDetection> = None;
         for (&wire, sign) in FORMATS.iter().zip(&self.signs) {
             let possible = self.list.is_none_or(|list| LISTS[list].contains(&wire));
@@ -105,7 +110,7 @@ impl DetectionScore {
 
     /// Whether the rest of the list need not be read.
     fn is_settled(&self) -> bool {
-        self.messages >= MAX_MESSAGES || self.is_certain()
+        self.messages >= MAX_MESSAGES || self.interactions || self.is_certain()
     }
 }
 
@@ -176,6 +181,7 @@ fn inspect_field(
         b"input" if shape == JsonShape::String => {
             score.vote(Format::OpenaiResponses, Guess, "an `input` text");
         }
+        b"previous_interaction_id" => score.interactions = true,
         b"previous_response_id" => {
             score.vote(Format::OpenaiResponses, Certain, "a field of Responses");
         }
@@ -281,6 +287,9 @@ fn inspect_message(
                     DetectionConfidence::Likely,
                     "items with a `type`",
                 );
+                let value = scan.skip()?;
+                score.interactions |= is_interaction_step(&string_value(source, value));
+                return Ok(());
             }
             b"role" => {
                 let value = scan.skip()?;
@@ -358,6 +367,23 @@ fn inspect_blocks(
     .map(drop)
 }
 
+/// Whether a type is one that only Gemini Interactions uses.
+fn is_interaction_step(kind: &str) -> bool {
+    const TOOLS: [&str; 7] = [
+        "code_execution",
+        "google_search",
+        "google_maps",
+        "url_context",
+        "mcp_server_tool",
+        "retrieval",
+        "processing",
+    ];
+    let tool = kind.strip_suffix("_call").or_else(|| kind.strip_suffix("_result"));
+    matches!(kind, "user_input" | "model_output" | "thought" | "function_result")
+        || kind == "file_search_result"
+        || tool.is_some_and(|tool| TOOLS.contains(&tool))
+}
+
 /// The unescaped text of a string; the raw JSON of any other value.
 fn string_value(source: &str, value: Span) -> Cow<'_, str> {
     let raw = value.of(source);
@@ -384,6 +410,7 @@ fn vote_block(kind: &str, score: &mut DetectionScore) {
         "image_url" | "input_audio" | "refusal" => {
             score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "chat content parts");
         }
+        "function_result" => score.interactions = true,
         "text" => score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "text parts"),
         _ => {}
     }

@@ -6,6 +6,7 @@ mod arguments;
 
 pub(crate) use arguments::value_as_text;
 pub use arguments::{ArgumentsEncoding, encode_arguments};
+pub(crate) use blocks::write_answer;
 pub use blocks::{
     BlockMessage, BlockSpliceFormat, write as write_blocks, write_parts as write_block_list,
 };

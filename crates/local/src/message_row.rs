@@ -155,6 +155,8 @@ fn describe_part(draft: &Draft<'_>, part: &Part<'_>) -> String {
         kind @ PartKind::ServerAnswer(_) => {
             format!("server result{}", prefixed_name(" ", kind.server_id()))
         }
+        PartKind::Fallback => "another model takes over".to_owned(),
         PartKind::Other => "other content".to_owned(),
+        PartKind::Unknown => "content of an unknown type".to_owned(),
     }
 }

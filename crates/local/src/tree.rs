@@ -146,7 +146,9 @@ fn message_text(draft: &Draft<'_>, message: &Message) -> (String, bool) {
             }
             PartKind::Media => notes.push("media"),
             PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => notes.push("provider tool"),
+            PartKind::Fallback => notes.push("another model takes over"),
             PartKind::Other => notes.push("other content"),
+            PartKind::Unknown => notes.push("content of an unknown type"),
             PartKind::Call(_) | PartKind::Answer(_) => {}
         }
     }

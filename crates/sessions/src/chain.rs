@@ -342,7 +342,9 @@ impl<'s, 'a> ChainBuilder<'s, 'a> {
             | PartKind::Answer(_)
             | PartKind::ServerCall(_)
             | PartKind::ServerAnswer(_)
-            | PartKind::Other => false,
+            | PartKind::Fallback
+            | PartKind::Other
+            | PartKind::Unknown => false,
         })
     }
 

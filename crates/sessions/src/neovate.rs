@@ -175,7 +175,8 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
             content: output_span(source, result),
             media: false,
         }),
-        _ => PartKind::Other,
+        other if anthropic::is_known_type(other) => PartKind::Other,
+        _ => PartKind::Unknown,
     };
     reader.builder.push_part(span, kind);
     Ok(())

@@ -4,7 +4,7 @@
 //! lines are moved, a branch that was cut off or a second record with the same id becomes visible.
 //! The result is read and repaired again until nothing changes.
 
-use foxwedge_core::{CheckOptions, EditCount, Repair, Strategy, repair};
+use foxwedge_core::{CheckOptions, EditCount, Repair, repair};
 
 use super::{
     ParsedSession, read, readable_text,
@@ -21,12 +21,9 @@ pub(super) fn repair_until_stable(
     first: &mut Repair<'_>,
     rewritten: &mut RewrittenFile<'_>,
 ) {
-    // Placeholders and cleaned lines uncover nothing.
-    let plain = |edit: &EditCount| match edit.strategy {
-        Strategy::Synthesize => true,
-        _ => matches!(edit.code, 802 | 803),
-    };
-    if first.edits.counts().iter().all(plain) {
+    // Cleaned lines uncover nothing.
+    let is_plain = |edit: &EditCount| matches!(edit.code, 802 | 803);
+    if first.edits.counts().iter().all(is_plain) {
         return;
     }
     let mut bytes = Vec::with_capacity(first_read.log.bytes.len());

@@ -185,6 +185,20 @@ const PECULIAR: &[Fact] = &[
     ),
     fact("Anthropic: calls and answers of MCP servers pair inside the assistant turn.", By(602)),
     fact(
+        "Anthropic: a call that code made stays with the code; its answer names the toolset of the call.",
+        By(601),
+    ),
+    fact(
+        "Anthropic: a `fallback` block keeps its place; an open call before it is left out, and gets no answer.",
+        By(101),
+    ),
+    fact(
+        "OpenAI Responses: a program and its output, an agent's call and its output pair.",
+        By(602),
+    ),
+    fact("OpenAI Responses: an `async` call may stay open.", By(101)),
+    fact("A turn with a block of an unknown type is left as it is.", By(603)),
+    fact(
         "Anthropic: a compaction block is first, unique and unchanged.",
         Not("its content is signed by the server and cannot be judged from outside"),
     ),

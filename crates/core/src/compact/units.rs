@@ -1,10 +1,13 @@
 //! Splits a history into units; no cut may go through a unit.
 
-use std::ops::Range;
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, Role},
+    draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, Part, PartKind, Role},
     pairing::{CallPairing, ResultMatch},
     placeholder,
 };
@@ -118,6 +121,7 @@ fn boundary_depths(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<i32> {
             ResultMatch::Orphan => {}
         }
     }
+    join_owned(draft, &mut join);
     // Unpaired outputs belong to the provider's own calls.
     if draft.layout() == MessageLayout::Items && draft.features.intersects(DraftFeatures::SERVER) {
         let mut paired = pairing.answers.iter().map(|answer| answer.message()).peekable();
@@ -135,6 +139,30 @@ fn boundary_depths(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<i32> {
         }
     }
     depths
+}
+
+/// Joins the calls that the provider runs itself with their results and with the calls they made.
+fn join_owned(draft: &Draft<'_>, join: &mut impl FnMut(usize, usize)) {
+    if !draft.features.intersects(DraftFeatures::SERVER) {
+        return;
+    }
+    let mut latest: HashMap<&str, usize> = HashMap::new();
+    for (at, message) in draft.messages.iter().enumerate() {
+        for part in draft.parts_of(message) {
+            let owner = match &part.kind {
+                PartKind::ServerCall(_) => {
+                    latest.extend(part.kind.server_id().map(|id| (id, at)));
+                    continue;
+                }
+                PartKind::ServerAnswer(_) => part.kind.server_id(),
+                PartKind::Call(_) => draft.owned_call(part).and_then(|call| call.owner.as_deref()),
+                _ => None,
+            };
+            if let Some(&call) = owner.and_then(|id| latest.get(id)) {
+                join(call, at);
+            }
+        }
+    }
 }
 
 /// Whether a message only makes sense after the previous one: legacy answers, media moved out of
@@ -185,4 +213,29 @@ fn hold_open_units(draft: &Draft<'_>, pairing: &CallPairing, units: &mut [Unit])
     for call in pairing.calls.iter().filter(|call| call.answer().is_none()) {
         hold(call.message(), UnitHold::Open);
     }
+    for at in waiting_calls(draft) {
+        hold(at, UnitHold::Open);
+    }
+    for turn in &pairing.unknown_turns {
+        turn.clone().for_each(|at| hold(at, UnitHold::Open));
+    }
+}
+
+/// Messages with a call that the model does not wait for and that has no result yet.
+fn waiting_calls(draft: &Draft<'_>) -> Vec<usize> {
+    let items = draft.layout() == MessageLayout::Items;
+    if !items || !draft.features.intersects(DraftFeatures::UNTYPED_CALL) {
+        return Vec::new();
+    }
+    let answers = draft.parts.iter().filter(|part| matches!(part.kind, PartKind::Answer(_)));
+    let answered: HashSet<&str> = answers.filter_map(|part| part.kind.id()).collect();
+    let is_waiting = |part: &Part<'_>| match &part.kind {
+        PartKind::Call(call) => {
+            !call.typed && call.id.as_deref().is_some_and(|id| !answered.contains(id))
+        }
+        _ => false,
+    };
+    let messages = draft.messages.iter().enumerate();
+    let waiting = messages.filter(|(_, message)| draft.parts_of(message).iter().any(is_waiting));
+    waiting.map(|(at, _)| at).collect()
 }

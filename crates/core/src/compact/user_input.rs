@@ -44,7 +44,9 @@ fn find_user_part<'d, 'a>(
     let from_tool = draft.has_answers(header) || !parts.iter().filter(is_text).all(is_own);
     let has_content = |part: &&Part<'_>| match part.kind {
         PartKind::Media => true,
-        PartKind::Other => !part.span.of(draft.source).trim_matches(['{', '}']).trim().is_empty(),
+        PartKind::Other | PartKind::Unknown => {
+            !part.span.of(draft.source).trim_matches(['{', '}']).trim().is_empty()
+        }
         _ => false,
     };
     parts.iter().filter(|_| !from_tool).find(has_content)

@@ -1,8 +1,10 @@
 //! Builds a draft message by message and records which features occur.
 
+use std::sync::Arc;
+
 use super::{
     AnswerShape, ArgumentsShape, ContentShape, Draft, DraftBody, DraftFeatures, Format, Message,
-    MessageFlags, MessageLayout, Part, PartKind, Role, TextShape,
+    MessageFlags, MessageLayout, OwnedCall, Part, PartKind, Role, TextShape,
 };
 use foxwedge_json::Span;
 
@@ -116,6 +118,14 @@ impl<'a> DraftBuilder<'a> {
                 features.insert(DraftFeatures::SERVER);
                 self.has_other_parts = true;
             }
+            PartKind::Fallback => {
+                features.insert(DraftFeatures::FALLBACK);
+                self.has_other_parts = true;
+            }
+            PartKind::Unknown => {
+                features.insert(DraftFeatures::UNKNOWN);
+                self.has_other_parts = true;
+            }
             PartKind::Media | PartKind::Other => self.has_other_parts = true,
         }
         self.has_text |= !matches!(kind, PartKind::Reasoning(_));
@@ -123,6 +133,11 @@ impl<'a> DraftBuilder<'a> {
             self.draft.features.insert(DraftFeatures::SHARED_ANSWERS);
         }
         self.draft.parts.push(Part { span, kind });
+    }
+
+    /// Notes what made a call. Calls are noted in the order of their positions.
+    pub fn push_owned_call(&mut self, call: OwnedCall<'a>) {
+        Arc::make_mut(&mut self.draft.body.owned_calls).push(call);
     }
 
     /// Completes the current message.
@@ -172,6 +187,9 @@ impl<'a> DraftBuilder<'a> {
     pub fn finish(mut self) -> Draft<'a> {
         if !self.draft.body.surrogates.is_empty() {
             self.draft.features.insert(DraftFeatures::SURROGATE);
+        }
+        if !self.draft.body.owned_calls.is_sorted_by_key(|call| call.start) {
+            Arc::make_mut(&mut self.draft.body.owned_calls).sort_by_key(|call| call.start);
         }
         if !self.draft.body.defects.is_empty() {
             self.draft.features.insert(DraftFeatures::FILE_DEFECT);

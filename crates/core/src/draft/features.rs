@@ -57,6 +57,11 @@ impl DraftFeatures {
     /// An answer whose content has a form that its format does not accept.
     pub const MALFORMED_ANSWER: DraftFeatures = DraftFeatures(1 << 24);
 
+    /// A change of the model inside a message.
+    pub const FALLBACK: DraftFeatures = DraftFeatures(1 << 25);
+    /// Something of an unknown type, which may take part in pairing.
+    pub const UNKNOWN: DraftFeatures = DraftFeatures(1 << 26);
+
     /// Whether any feature of `other` occurs.
     pub fn intersects(self, other: DraftFeatures) -> bool {
         self.0 & other.0 != 0

@@ -21,7 +21,12 @@ impl<'a> PartKind<'a> {
             PartKind::Call(call) => call.id.as_deref(),
             PartKind::Answer(answer) => answer.id.as_deref(),
             PartKind::ServerCall(_) | PartKind::ServerAnswer(_) => self.server_id(),
-            PartKind::Text(_) | PartKind::Media | PartKind::Reasoning(_) | PartKind::Other => None,
+            PartKind::Text(_)
+            | PartKind::Media
+            | PartKind::Reasoning(_)
+            | PartKind::Fallback
+            | PartKind::Other
+            | PartKind::Unknown => None,
         }
     }
 

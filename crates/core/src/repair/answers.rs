@@ -46,7 +46,7 @@ pub(super) fn move_answers<'a>(
             let message = RepairedMessage::new(
                 Role::Answer,
                 ContentShape::Text,
-                vec![placeholder_part(state, outline)],
+                vec![placeholder_part(state, &draft.parts[paired.part()], outline)],
             );
             moved.push((call, message));
         }

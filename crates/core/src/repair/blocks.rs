@@ -45,7 +45,7 @@ pub(super) fn move_answers<'a>(
     for &call in &decisions.placeholders {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part()) {
-            received.push((call, placeholder_part(state, outline)));
+            received.push((call, placeholder_part(state, &draft.parts[paired.part()], outline)));
         }
     }
     // New user messages: (index of the message they follow, message).

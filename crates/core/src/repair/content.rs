@@ -250,7 +250,8 @@ fn fix_answer_names(state: &mut RepairState<'_, '_>) {
 }
 
 fn remove_item_ids(state: &mut RepairState<'_, '_>) {
-    for at in 0..state.messages.len() {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 205) {
         if state.messages[at].flags.has(MessageFlags::BAD_ITEM_ID) {
             let message = state.mark_message(at);
             message.flags =
@@ -269,7 +270,8 @@ fn remove_item_ids(state: &mut RepairState<'_, '_>) {
 
 fn remove_unstored_items(state: &mut RepairState<'_, '_>) {
     let mut removed = Vec::new();
-    for at in 0..state.messages.len() {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 206) {
         if !state.messages[at].flags.has(MessageFlags::UNSTORED) {
             continue;
         }

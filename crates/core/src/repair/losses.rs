@@ -112,7 +112,9 @@ impl RepairLosses {
             PartKind::Media
             | PartKind::ServerCall(_)
             | PartKind::ServerAnswer(_)
-            | PartKind::Other => {
+            | PartKind::Fallback
+            | PartKind::Other
+            | PartKind::Unknown => {
                 self.other_parts_removed += 1;
             }
         }

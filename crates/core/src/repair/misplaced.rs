@@ -4,7 +4,7 @@
 
 use super::{content::messages_with, state::RepairState};
 use crate::{
-    draft::{MessageFlags, MessageLayout, PartKind},
+    draft::{Draft, MessageFlags, MessageLayout, PartKind},
     report::Strategy,
     rules::{RuleSet, server_calls},
 };
@@ -18,8 +18,8 @@ pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) 
             remove_strays(state, at);
         }
     }
-    if rules.has(601) {
-        let parts = server_calls::dead_calls(&state.draft());
+    if rules.has(601) && state.input.layout() == MessageLayout::Blocks {
+        let parts = known_parts(state, server_calls::dead_trees);
         remove_server_parts(
             state,
             601,
@@ -28,9 +28,20 @@ pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) 
         );
     }
     if rules.has(602) {
-        let parts = server_calls::orphan_answers(&state.draft());
+        let parts = known_parts(state, server_calls::orphan_answers);
         remove_server_parts(state, 602, &parts, "the result of the provider's own tool is removed");
     }
+}
+
+/// The parts that `find` selects, without those in turns that hold something of an unknown type.
+fn known_parts(
+    state: &RepairState<'_, '_>,
+    find: fn(&Draft<'_>) -> Vec<(usize, usize)>,
+) -> Vec<(usize, usize)> {
+    let (draft, pairing) = state.draft_with_pairing();
+    let mut parts = find(&draft);
+    parts.retain(|&(message, _)| !pairing.is_in_unknown_turn(message));
+    parts
 }
 
 fn remove_strays(state: &mut RepairState<'_, '_>, at: usize) {
@@ -77,6 +88,7 @@ fn remove_server_parts(
         let first = draft.messages[at].first as usize;
         let mut index = 0;
         let mut ids = Vec::new();
+        let mut calls = 0;
         state.load_message(at).retain_parts(|repaired_part| {
             let matched =
                 in_message.binary_search_by_key(&(first + index), |&(_, part)| part).is_ok();
@@ -84,10 +96,11 @@ fn remove_server_parts(
             if matched
                 && matches!(
                     repaired_part.part.kind,
-                    PartKind::ServerCall(_) | PartKind::ServerAnswer(_)
+                    PartKind::Call(_) | PartKind::ServerCall(_) | PartKind::ServerAnswer(_)
                 )
             {
                 ids.extend(repaired_part.part.kind.id().map(str::to_owned));
+                calls += usize::from(repaired_part.is_call());
             }
             !matched
         });
@@ -95,7 +108,8 @@ fn remove_server_parts(
         if state.messages[at].parts.is_empty() && !state.messages[at].role.is_user() {
             removed_messages.push(at);
         }
-        state.note_edit(code, Strategy::Drop, at, ids, note.to_owned());
+        let with = if calls > 0 { ", with the calls it made" } else { "" };
+        state.note_edit(code, Strategy::Drop, at, ids, format!("{note}{with}"));
     }
     state.remove_messages(&removed_messages);
 }

@@ -9,7 +9,10 @@ use super::{
 use crate::{
     Span,
     check::{display_id, running_calls},
-    draft::{AnswerShape, Draft, DraftAnswer, DraftCall, MessageLayout, Part, PartKind, TextShape},
+    draft::{
+        AnswerShape, Draft, DraftAnswer, DraftCall, DraftFeatures, MessageLayout, Part, PartKind,
+        TextShape,
+    },
     pairing::{
         CallPairing, PairedAnswer, ResultMatch, adds_nothing, call_at, is_empty_answer,
         is_placeholder_answer, last_turn, prefer_real_answers,
@@ -45,9 +48,11 @@ pub(super) struct PairingDecisions {
 
 /// Joins every call to its answer (FW101 to FW105 and misplaced answers of FW304).
 pub(super) fn fix_pairs(state: &mut RepairState<'_, '_>, rules: RuleSet) {
-    // Only items have calls that no placeholder can answer.
-    let dropping = state.policy().unanswered != UnansweredPolicy::Answer;
-    if rules.has(101) && (dropping || state.input.layout() == MessageLayout::Items) {
+    // Only items have calls that no placeholder can answer; no call before a fallback gets one.
+    let dropping = state.policy().unanswered != UnansweredPolicy::Answer
+        || state.input.layout() == MessageLayout::Items
+        || state.input.features.intersects(DraftFeatures::FALLBACK);
+    if rules.has(101) && dropping {
         drop_unanswered(state);
     }
     let (draft, mut pairing) = state.draft_with_pairing();
@@ -210,8 +215,9 @@ fn drop_unanswered(state: &mut RepairState<'_, '_>) {
     for (index, call) in pairing.calls.iter().enumerate() {
         let Some(outline) = call_at(&draft, call.part()) else { continue };
         let unanswered = call.answer().is_none() && !running.contains(&index);
-        dropped[index] =
-            unanswered && (policy != UnansweredPolicy::Answer || !outline.family.accepts_text());
+        let abandoned = draft.precedes_fallback(&draft.messages[call.message()], call.part());
+        dropped[index] = unanswered
+            && (policy != UnansweredPolicy::Answer || !outline.family.accepts_text() || abandoned);
     }
     if !dropped.contains(&true) {
         return;
@@ -267,7 +273,10 @@ fn remove_calls(
         let ids: Vec<String> = id.map(str::to_owned).into_iter().collect();
         let with = if removed_messages[call.message()] { " with its whole message" } else { "" };
         let family = call_at(draft, call.part()).map(|call| call.family);
-        let why = if family.is_some_and(|family| !family.accepts_text()) {
+        let abandoned = draft.precedes_fallback(&draft.messages[call.message()], call.part());
+        let why = if abandoned {
+            ": another model took over after it"
+        } else if family.is_some_and(|family| !family.accepts_text()) {
             ": no text can replace its result"
         } else {
             ""
@@ -297,8 +306,13 @@ fn remove_calls(
         if removed == 0 {
             continue;
         }
-        // Reasoning belongs to its calls: it is removed with the last of them.
-        if message.role.is_assistant() && !message.parts.iter().any(RepairedPart::is_call) {
+        // Reasoning belongs to its calls: it is removed with the last of them. Reasoning beside a
+        // fallback is not.
+        let is_fallback = |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Fallback);
+        if message.role.is_assistant()
+            && !message.parts.iter().any(RepairedPart::is_call)
+            && !message.parts.iter().any(is_fallback)
+        {
             message.retain_parts(|part| !part.is_reasoning());
         }
         let has_content = message.parts.iter().any(|part| {
@@ -314,9 +328,13 @@ fn remove_calls(
 /// A placeholder answer to a call.
 pub(super) fn placeholder_part<'a>(
     state: &RepairState<'_, 'a>,
+    part: &Part<'a>,
     call: &DraftCall<'a>,
 ) -> RepairedPart<'a> {
     let missing = placeholder::classify_open_call(call.name.as_deref());
+    let mut patch = PartPatch::default();
+    let owned = state.input.owned_call(part).filter(|owned| !owned.repeated.is_empty());
+    owned.into_iter().for_each(|owned| patch.set_repeated(owned.repeated));
     RepairedPart {
         part: Part {
             span: Span::NOWHERE,
@@ -332,7 +350,7 @@ pub(super) fn placeholder_part<'a>(
         source: PartSource::Text(
             placeholder::placeholder_text(missing, state.policy().language).into(),
         ),
-        patch: PartPatch::default(),
+        patch,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changes inside a kept part.
 
 use super::{ArgumentsFix, NewText};
-use crate::draft::PartKind;
+use crate::{Span, draft::PartKind};
 
 /// Changes inside a kept part. Every part has one, so it is small.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -30,6 +30,7 @@ pub struct PartPatch {
 struct PatchText {
     output: Option<NewText>,
     pointer: Option<&'static str>,
+    repeated: Option<Span>,
 }
 
 impl PartPatch {
@@ -56,6 +57,15 @@ impl PartPatch {
     /// Text that replaces media moved out of the answer.
     pub fn pointer(&self) -> Option<&'static str> {
         self.text.as_ref()?.pointer
+    }
+
+    /// The value of its call that a new answer repeats.
+    pub fn repeated(&self) -> Option<Span> {
+        self.text.as_ref()?.repeated
+    }
+
+    pub(super) fn set_repeated(&mut self, value: Span) {
+        self.text.get_or_insert_default().repeated = Some(value);
     }
 
     pub(super) fn set_output(&mut self, text: NewText) {

@@ -5,7 +5,7 @@ use crate::{
     Span,
     draft::{Format, MessageLayout, Part, PartKind, SignatureState},
     report::Strategy,
-    rules::{RuleSet, missing_reasoning::gemini_unsigned},
+    rules::RuleSet,
 };
 
 /// Removes reasoning without a signature (FW503).
@@ -82,7 +82,7 @@ fn insert_missing(state: &mut RepairState<'_, '_>) {
             }
         }
         Format::Gemini => {
-            for at in gemini_unsigned(&draft) {
+            for at in messages {
                 let message = state.edit_message(at);
                 let first = message.parts.iter_mut().find(|part| part.is_call());
                 if let Some(part) = first {

@@ -34,6 +34,10 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         if context.profile() != Profile::Strict && parts.iter().any(bound) {
             continue;
         }
+        // What one model wrote is not moved into the output of another.
+        if parts.iter().any(|part| matches!(part.kind, PartKind::Fallback)) {
+            continue;
+        }
         let call = parts.iter().position(|part| matches!(part.kind, PartKind::Call(_)));
         let late = call.and_then(|call| {
             parts.iter().skip(call).find(|part| matches!(part.kind, PartKind::Text(_)))

@@ -58,7 +58,7 @@ fn check_gemini(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '
 }
 
 /// Model messages whose first call must be signed but is not.
-pub(crate) fn gemini_unsigned(draft: &Draft<'_>) -> Vec<usize> {
+fn gemini_unsigned(draft: &Draft<'_>) -> Vec<usize> {
     let is_gemini_3 = draft.body.model.as_deref().is_some_and(|model| model.contains("gemini-3"));
     if !is_gemini_3 && !draft.features.intersects(DraftFeatures::SIGNED_CALL) {
         return Vec::new();

@@ -50,6 +50,7 @@ pub(crate) mod missing_reasoning;
 mod foreign_signature;
 mod dead_server_call;
 mod orphan_server_result;
+mod unknown_block;
 mod broken_parent;
 mod lost_sibling_result;
 mod duplicate_record_id;
@@ -143,6 +144,7 @@ pub const ALL: &[&Rule] = &[
     &foreign_signature::RULE,
     &dead_server_call::RULE,
     &orphan_server_result::RULE,
+    &unknown_block::RULE,
     &broken_parent::RULE,
     &lost_sibling_result::RULE,
     &duplicate_record_id::RULE,

@@ -4,7 +4,7 @@ use super::prelude::*;
 use super::server_calls;
 use crate::{
     check::{Findings, RuleContext},
-    draft::DraftFeatures,
+    draft::{DraftFeatures, MessageLayout},
     report::{Fix, Strategy},
 };
 
@@ -13,16 +13,29 @@ pub(super) const RULE: Rule = Rule {
     name: "orphan-server-result",
     summary: "a result of the provider's own tool without its call",
     explain: include_str!("orphan_server_result.md"),
-    applies: &[(Anthropic, Documented), (Bedrock, Inferred), (Strict, Documented)],
-    layouts: &[Blocks],
+    applies: &[
+        (OpenaiResponses, Inferred),
+        (Anthropic, Documented),
+        (Bedrock, Inferred),
+        (Strict, Documented),
+    ],
+    layouts: &[Blocks, Items],
     features: DraftFeatures::SERVER,
     check,
 };
 
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    if !server_calls::are_judged(context) {
+        return;
+    }
     for (at, part) in server_calls::orphan_answers(context.draft) {
         let text =
             "a result of the provider's own tool has no call before it in its turn".to_owned();
-        findings.add(at, context.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
+        // The output of a program is the only record of what it did.
+        let fix = match context.layout() {
+            MessageLayout::Items => Fix::requires_unsafe(Strategy::Drop),
+            MessageLayout::Chat | MessageLayout::Blocks => Fix::safe(Strategy::Drop),
+        };
+        findings.add(at, context.draft.parts[part].span, text, fix);
     }
 }

@@ -3,7 +3,20 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use crate::draft::{Draft, Message, PartKind};
+use crate::{
+    check::RuleContext,
+    draft::{Draft, Message, MessageFlags, MessageLayout, Part, PartKind},
+    profile::Profile,
+};
+
+/// Whether the profile's provider knows such calls in this layout.
+pub(crate) fn are_judged(context: &RuleContext<'_, '_>) -> bool {
+    match context.profile() {
+        Profile::Strict => true,
+        Profile::OpenaiResponses => context.layout() == MessageLayout::Items,
+        _ => context.layout() == MessageLayout::Blocks,
+    }
+}
 
 /// Whether a message continues an assistant turn: assistant messages, and answers of the client.
 fn continues_turn(draft: &Draft<'_>, message: &Message) -> bool {
@@ -57,12 +70,54 @@ pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     dead_calls
 }
 
+/// Calls of the provider (message, part) whose output is an item of its own and is missing, although
+/// the conversation went on.
+pub(crate) fn open_items(draft: &Draft<'_>) -> Vec<(usize, usize)> {
+    let is_answer = |part: &&Part<'_>| matches!(part.kind, PartKind::ServerAnswer(_));
+    let answers = draft.parts.iter().filter(is_answer);
+    let answered: HashSet<&str> = answers.filter_map(|part| part.kind.server_id()).collect();
+    let moved_on = draft.messages.iter().rposition(|message| message.role.is_user());
+    let open = |(at, message): (usize, &Message)| {
+        let part = message.first as usize;
+        let id = draft.parts.get(part)?.kind.server_id();
+        let is_open = message.flags.has(MessageFlags::HOSTED_PAIR)
+            && id.is_none_or(|id| !answered.contains(id))
+            && moved_on.is_some_and(|last| last > at);
+        is_open.then_some((at, part))
+    };
+    draft.messages.iter().enumerate().filter_map(open).collect()
+}
+
+/// Dead server calls with the calls of the client that they made: neither is of use without the
+/// other.
+pub(crate) fn dead_trees(draft: &Draft<'_>) -> Vec<(usize, usize)> {
+    let mut dead = dead_calls(draft);
+    if dead.is_empty() || draft.body.owned_calls.is_empty() {
+        return dead;
+    }
+    let ids = dead.iter().filter_map(|&(_, part)| draft.parts.get(part)?.kind.server_id());
+    let ids: HashSet<&str> = ids.collect();
+    for (at, message) in draft.messages.iter().enumerate() {
+        dead.extend(message.range().map(|part| (at, part)).filter(|&(_, part)| {
+            let part = &draft.parts[part];
+            let owner = draft.owned_call(part).and_then(|call| call.owner.as_deref());
+            matches!(part.kind, PartKind::Call(_)) && owner.is_some_and(|id| ids.contains(id))
+        }));
+    }
+    dead.sort_unstable();
+    dead
+}
+
 /// Server answers (message, part) with no server call of that id before them in their turn.
 pub(crate) fn orphan_answers(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     let mut orphans = Vec::new();
+    let items = draft.layout() == MessageLayout::Items;
+    if items && draft.body.stateful {
+        return orphans; // The call may be stored on the server.
+    }
     let mut called: HashSet<&str> = HashSet::new();
     for (at, message) in draft.messages.iter().enumerate() {
-        if !continues_turn(draft, message) {
+        if !items && !continues_turn(draft, message) {
             called.clear();
         }
         for part in message.range() {
@@ -72,7 +127,7 @@ pub(crate) fn orphan_answers(draft: &Draft<'_>) -> Vec<(usize, usize)> {
                 }
                 kind @ PartKind::ServerAnswer(_) => {
                     let has_call = kind.server_id().is_some_and(|id| called.contains(id));
-                    if !has_call || !message.role.is_assistant() {
+                    if !has_call || !items && !message.role.is_assistant() {
                         orphans.push((at, part));
                     }
                 }

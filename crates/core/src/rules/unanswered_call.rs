@@ -45,7 +45,11 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             }
             None => format!("call {} has no result", display_id(call.id.as_deref())),
         };
+        // Another model took over: the call is not sent again, and gets no result.
+        let message = &context.draft.messages[paired.message()];
+        let abandoned = context.draft.precedes_fallback(message, paired.part());
         let strategy = match context.options.policy.unanswered {
+            UnansweredPolicy::Answer if abandoned => Strategy::Drop,
             UnansweredPolicy::Answer if call.family.accepts_text() => Strategy::Synthesize,
             UnansweredPolicy::Answer => Strategy::Drop,
             UnansweredPolicy::DropTurn | UnansweredPolicy::DropCall => Strategy::Drop,

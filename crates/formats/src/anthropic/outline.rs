@@ -2,14 +2,14 @@
 
 use foxwedge_core::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
-    PartKind, Role, SignatureState, Span, TextShape,
+    OwnedCall, PartKind, Role, SignatureState, Span, TextShape,
 };
 
 use crate::outline::{
     OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
     read_string, read_text, read_unknown_field, require_string, text_fullness,
 };
-use foxwedge_json::{JsonScanner, JsonShape, ScanResult};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text};
 
 /// The role of an Anthropic role name.
 pub fn known_role(role: &str) -> Option<Role> {
@@ -82,6 +82,31 @@ pub fn read_content<'a>(
     })
 }
 
+/// Whether Anthropic has blocks of this type.
+pub fn is_known_type(kind: &str) -> bool {
+    const TYPES: [&str; 18] = [
+        "text",
+        "image",
+        "document",
+        "search_result",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "tool_result",
+        "server_tool_use",
+        "mcp_tool_use",
+        "container_upload",
+        "compaction",
+        "fallback",
+        "mcp_tool_listing",
+        "tool_addition",
+        "tool_removal",
+        "tool_reference",
+        "browser_state",
+    ];
+    TYPES.contains(&kind) || kind.ends_with("_tool_result")
+}
+
 /// Reads one block.
 pub fn read_block<'a>(
     scan: &mut JsonScanner<'a>,
@@ -95,6 +120,7 @@ pub fn read_block<'a>(
     let mut content = (AnswerShape::Missing, Span::NOWHERE);
     let mut shape = None;
     let mut signed = false;
+    let (mut owner, mut toolset) = (None, Span::NOWHERE);
     let span = scan.object(|scan, key, _| {
         match key {
             b"type" => {
@@ -128,6 +154,11 @@ pub fn read_block<'a>(
             b"signature" | b"data" => {
                 signed |= read_string(scan)?.is_some_and(|text| !text.span.is_empty());
             }
+            b"caller" => owner = field_text(source, scan.skip()?, "tool_id"),
+            b"toolset_name" => {
+                let value = scan.skip()?;
+                toolset = if value.of(source).starts_with('"') { value } else { Span::NOWHERE };
+            }
             _ => {
                 scan.skip()?;
             }
@@ -138,14 +169,20 @@ pub fn read_block<'a>(
     let signature = if signed { SignatureState::Signed } else { SignatureState::Unsigned };
     let kind = match &*kind.text(source) {
         "text" => PartKind::Text(shape.unwrap_or(TextShape::Missing)),
-        "tool_use" => PartKind::call(DraftCall {
-            id: id.into(),
-            name: name.into(),
-            family: CallFamily::Function,
-            arguments,
-            signed: false,
-            typed: true,
-        }),
+        "tool_use" => {
+            if owner.is_some() || !toolset.is_empty() {
+                let call = OwnedCall { start: span.start, owner: owner.into(), repeated: toolset };
+                reader.builder.push_owned_call(call);
+            }
+            PartKind::call(DraftCall {
+                id: id.into(),
+                name: name.into(),
+                family: CallFamily::Function,
+                arguments,
+                signed: false,
+                typed: true,
+            })
+        }
         "tool_result" => PartKind::answer(DraftAnswer {
             id: tool_use_id.into(),
             name: None,
@@ -164,7 +201,9 @@ pub fn read_block<'a>(
         other if other.ends_with("_tool_result") => {
             PartKind::ServerAnswer(tool_use_id.map(Box::new))
         }
-        _ => PartKind::Other,
+        "fallback" => PartKind::Fallback,
+        other if is_known_type(other) => PartKind::Other,
+        _ => PartKind::Unknown,
     };
     reader.builder.push_part(span, kind);
     Ok(())

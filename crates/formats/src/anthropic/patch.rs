@@ -15,6 +15,7 @@ pub const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
     text: ("{\"type\":\"text\",\"text\":", "}"),
     changes,
     answer: new_result,
+    repeated: Some("toolset_name"),
     extra_media: |_, _| Vec::new(),
     element: quote_element,
 };

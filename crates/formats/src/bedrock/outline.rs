@@ -85,7 +85,10 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
                 })
             }
             b"image" | b"document" | b"video" | b"audio" => scan.skip().map(|_| PartKind::Media)?,
-            _ => scan.skip().map(|_| PartKind::Other)?,
+            b"guardContent" | b"cachePoint" | b"citationsContent" | b"searchResult" => {
+                scan.skip().map(|_| PartKind::Other)?
+            }
+            _ => scan.skip().map(|_| PartKind::Unknown)?,
         };
         // A block may be several things at once: a tool result comes first, then a tool call.
         if kind.as_ref().is_none_or(|known| precedence(known) < precedence(&part)) {
@@ -99,7 +102,7 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
 
 fn precedence(kind: &PartKind<'_>) -> u8 {
     match kind {
-        PartKind::Other => 0,
+        PartKind::Other | PartKind::Fallback | PartKind::Unknown => 0,
         PartKind::Text(_) => 1,
         PartKind::Media => 2,
         PartKind::Reasoning(_) => 3,

@@ -15,6 +15,7 @@ pub(crate) const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
     text: ("{\"text\":", "}"),
     changes,
     answer: new_result,
+    repeated: None,
     extra_media: |_, _| Vec::new(),
     element: quote_element,
 };

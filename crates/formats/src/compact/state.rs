@@ -299,7 +299,7 @@ fn measure_size(document: &OutlinedDocument<'_>, weights: &TokenWeights) -> Hist
     HistorySize {
         messages: draft.messages.len(),
         units: split_units(draft, &pairing).len(),
-        calls: pairing.calls.len(),
+        calls: pairing.calls.len() + pairing.unknown_calls,
         tokens: weights.total(),
         surroundings: weights.overhead,
     }

@@ -74,7 +74,9 @@ impl TokenWeigher<'_, '_> {
             | PartKind::Reasoning(_)
             | PartKind::ServerCall(_)
             | PartKind::ServerAnswer(_)
-            | PartKind::Other => {}
+            | PartKind::Fallback
+            | PartKind::Other
+            | PartKind::Unknown => {}
         }
         weight
     }

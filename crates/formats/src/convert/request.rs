@@ -1,7 +1,7 @@
 //! Converts requests: repairs the source, decodes it, encodes it for the target, and repairs the
 //! result.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use foxwedge_core::{
     CheckOptions, Draft, DraftBody, EditLog, Format, PartKind, Profile, Repair, Report, RuleSet,
@@ -288,6 +288,7 @@ fn read_preamble(out: &mut String, to: Format, request: bool) -> Option<DraftBod
         surrogates: Vec::new(),
         defects: Vec::new(),
         optional: body.optional,
+        owned_calls: Arc::default(),
     });
     out.truncate(length);
     body

@@ -32,7 +32,7 @@ pub(super) fn add_message(
                 continue;
             }
             // A refusal has its own block type, but counts as text of the model.
-            PartKind::Text(_) | PartKind::Other
+            PartKind::Text(_) | PartKind::Other | PartKind::Unknown
                 if side == TurnSide::Model || is_text(&part.kind) =>
             {
                 if let Some(raw) = block_text(draft.source, part.span) {
@@ -68,12 +68,14 @@ pub(super) fn add_message(
                 chain.add_result(side, digest_result(answer.id.as_deref(), content));
                 continue;
             }
-            PartKind::Media | PartKind::Other if side == TurnSide::User => {
+            PartKind::Media | PartKind::Other | PartKind::Unknown if side == TurnSide::User => {
                 digest_shown(normalizer, draft.source, part.span, draft.format)
             }
             PartKind::Text(_)
             | PartKind::Media
+            | PartKind::Fallback
             | PartKind::Other
+            | PartKind::Unknown
             | PartKind::Reasoning(_)
             | PartKind::ServerCall(_)
             | PartKind::ServerAnswer(_) => continue,
@@ -217,7 +219,7 @@ fn is_text(kind: &PartKind<'_>) -> bool {
 fn more_text_follows(draft: &Draft<'_>, index: usize, at: usize, side_of_turn: TurnSide) -> bool {
     let may_be_text = |part: &Part<'_>| match part.kind {
         PartKind::Text(_) => true,
-        PartKind::Other => side_of_turn == TurnSide::Model,
+        PartKind::Other | PartKind::Unknown => side_of_turn == TurnSide::Model,
         _ => false,
     };
     for (distance, message) in draft.messages.iter().skip(index).enumerate() {

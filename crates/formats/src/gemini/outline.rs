@@ -72,6 +72,7 @@ pub fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
     let (mut thought, mut signed) = (false, false);
     // A part that is several things at once is a result first, then a call, whatever their order.
     let (mut call, mut answer, mut media) = (None, None, None);
+    let mut other = PartKind::Other;
     let span = scan.object(|scan, key, _| {
         match key {
             b"text" => {
@@ -101,8 +102,23 @@ pub fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
                     media = Some(PartKind::Media);
                 }
             }
+            b"videoMetadata" | b"video_metadata" | b"mediaResolution" | b"media_resolution"
+            | b"partMetadata" | b"part_metadata" => drop(scan.skip()?),
+            b"executableCode"
+            | b"executable_code"
+            | b"codeExecutionResult"
+            | b"code_execution_result"
+            | b"toolCall"
+            | b"tool_call"
+            | b"toolResponse"
+            | b"tool_response"
+            | b"audioTranscription"
+            | b"audio_transcription" => drop(scan.skip()?),
             _ => {
-                scan.skip()?;
+                if !skip_null(scan)? {
+                    scan.skip()?;
+                    other = PartKind::Unknown;
+                }
             }
         }
         Ok(())
@@ -113,7 +129,7 @@ pub fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
         (None, _) if thought => PartKind::Reasoning(SignatureState::Plain),
         (None, Some(TextShape::Empty)) if signed => PartKind::Text(TextShape::Signature),
         (None, Some(shape)) => PartKind::Text(shape),
-        (None, None) => PartKind::Other,
+        (None, None) => other,
     };
     reader.builder.push_part(span, kind);
     Ok(())

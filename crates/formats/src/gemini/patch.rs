@@ -13,6 +13,7 @@ pub const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
     text: ("{\"text\":", "}"),
     changes,
     answer: new_result,
+    repeated: None,
     extra_media,
     element: quote_element,
 };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
-    PartKind, Role, SignatureState, Span, TextShape,
+    OwnedCall, PartKind, Role, SignatureState, Span, TextShape,
 };
 
 use crate::{
@@ -32,9 +32,16 @@ enum ResponsesItemKind {
     ToolCall(CallFamily),
     ToolResult(CallFamily),
     Reasoning,
+    /// A call that the provider runs itself; its result is an item of its own.
+    HostedCall,
+    /// The result of such a call, or of an approval that the provider asked for.
+    HostedResult,
+    /// A question of the provider that the client may answer.
+    Approval,
     /// Other model output.
     ModelOutput,
     Neutral,
+    Unknown,
 }
 
 fn item_kind(kind: &str) -> ResponsesItemKind {
@@ -55,8 +62,26 @@ fn item_kind(kind: &str) -> ResponsesItemKind {
         "computer_call_output" => ResponsesItemKind::ToolResult(CallFamily::Computer),
         "tool_search_output" => ResponsesItemKind::ToolResult(CallFamily::ToolSearch),
         "reasoning" => ResponsesItemKind::Reasoning,
-        "item_reference" | "mcp_approval_response" => ResponsesItemKind::Neutral,
-        _ => ResponsesItemKind::ModelOutput,
+        "program" | "multi_agent_call" => ResponsesItemKind::HostedCall,
+        "program_output" | "multi_agent_call_output" | "mcp_approval_response" => {
+            ResponsesItemKind::HostedResult
+        }
+        "mcp_approval_request" => ResponsesItemKind::Approval,
+        "item_reference" => ResponsesItemKind::Neutral,
+        "web_search_call"
+        | "file_search_call"
+        | "code_interpreter_call"
+        | "image_generation_call"
+        | "mcp_list_tools"
+        | "mcp_call"
+        | "compaction"
+        | "compaction_summary"
+        | "compaction_trigger"
+        | "additional_tools"
+        | "configuration_update"
+        | "agent_message"
+        | "ghost_snapshot" => ResponsesItemKind::ModelOutput,
+        _ => ResponsesItemKind::Unknown,
     }
 }
 
@@ -81,6 +106,9 @@ struct ResponsesItemFields<'a> {
     runner: ExecutionSide,
     /// The model does not wait for the output.
     not_awaited: bool,
+    /// What made the call, as written; only if that is a program.
+    caller: Option<(Cow<'a, str>, Span)>,
+    approval: Option<Cow<'a, str>>,
     other: MessageFlags,
 }
 
@@ -222,6 +250,11 @@ fn read_field<'a>(
             };
         }
         b"async" => fields.not_awaited = scan.skip()?.of(source) == "true",
+        b"caller" => {
+            let value = scan.skip()?;
+            fields.caller = field_text(source, value, "caller_id").map(|id| (id, value));
+        }
+        b"approval_request_id" => fields.approval = read_non_empty(scan, source)?,
         b"encrypted_content" => {
             fields.encrypted = read_string(scan)?.is_some_and(|text| !text.span.is_empty());
         }
@@ -342,6 +375,25 @@ fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: Response
             builder.push_part(span, PartKind::Reasoning(SignatureState::Plain));
             Role::Assistant
         }
+        Some(ResponsesItemKind::HostedCall) => {
+            flags = flags.with(MessageFlags::HOSTED_PAIR);
+            builder.push_part(span, PartKind::ServerCall(fields.call_id.map(Box::new)));
+            Role::Assistant
+        }
+        Some(ResponsesItemKind::Approval) => {
+            builder.push_part(span, PartKind::ServerCall(fields.id.map(Box::new)));
+            Role::Assistant
+        }
+        Some(ResponsesItemKind::HostedResult) => {
+            let is_approval = fields.approval.is_some();
+            let id = fields.approval.or(fields.call_id);
+            builder.push_part(span, PartKind::ServerAnswer(id.map(Box::new)));
+            if is_approval { Role::Neutral } else { Role::Assistant }
+        }
+        Some(ResponsesItemKind::Unknown) => {
+            builder.push_part(span, PartKind::Unknown);
+            Role::Assistant
+        }
         Some(ResponsesItemKind::ModelOutput) => {
             if kind == Some("compaction") {
                 flags = flags.with(MessageFlags::COMPACTION);
@@ -370,6 +422,10 @@ fn outline_call<'a>(
     if family == CallFamily::ToolSearch && !fields.has_call_id {
         builder.push_part(span, PartKind::Other);
         return;
+    }
+    if let Some((owner, repeated)) = fields.caller {
+        let owner = owner.into();
+        builder.push_owned_call(OwnedCall { start: span.start, owner, repeated });
     }
     let item_id = (family == CallFamily::LocalShell).then_some(fields.id).flatten();
     let arguments = match family {

@@ -6,7 +6,7 @@ use foxwedge_core::{
 };
 
 use crate::splice::{
-    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text,
+    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text, write_answer,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
@@ -74,7 +74,8 @@ pub(crate) fn write_new_item(out: &mut SpliceWriter<'_>, message: &RepairedMessa
     for repaired in &message.parts {
         match (&repaired.part.kind, &repaired.source) {
             (PartKind::Answer(answer), PartSource::Text(text)) => {
-                out.text(&output_json(answer, text))
+                let caller = repaired.patch.repeated().map(|value| ("caller", value));
+                write_answer(out, &output_json(answer, text), caller)
             }
             (_, PartSource::Text(text)) => out.text(&message_json(message.role, &quote(text))),
             (_, PartSource::Quote(quote) | PartSource::Media(quote)) => {

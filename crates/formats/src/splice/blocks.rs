@@ -21,6 +21,8 @@ pub struct BlockSpliceFormat {
     pub changes: fn(&str, Span, &PartPatch, &PartKind<'_>) -> FieldChanges<'static>,
     /// Writes a new tool result with this text.
     pub answer: fn(&DraftAnswer<'_>, &str) -> String,
+    /// The field that a new answer repeats from its call.
+    pub repeated: Option<&'static str>,
     /// Media that a tool result holds beside its content.
     pub extra_media: fn(&str, Span) -> Vec<Span>,
     /// How to quote an element of a tool result's content in a user message.
@@ -133,6 +135,19 @@ fn write_string(out: &mut SpliceWriter<'_>, repaired: &RepairedPart<'_>) {
     }
 }
 
+/// Writes a new answer, with a field that it repeats from its call.
+pub(crate) fn write_answer(
+    out: &mut SpliceWriter<'_>,
+    json: &str,
+    repeated: Option<(&'static str, Span)>,
+) {
+    let Some((key, value)) = repeated else { return out.text(json) };
+    out.text(json.strip_suffix('}').unwrap_or(json));
+    out.text(&format!(",\"{key}\":"));
+    out.copy(value);
+    out.text("}");
+}
+
 /// A string value without trailing white space.
 fn trimmed(source: &str, string: Span) -> String {
     let raw = super::quoted_content::string_inside(string).of(source);
@@ -163,7 +178,10 @@ fn write_part(
             if changes.is_empty() { out.copy(span) } else { write_patched(out, span, changes) }
         }
         PartSource::Text(text) => match &repaired.part.kind {
-            PartKind::Answer(answer) => out.text(&(format.answer)(answer, text)),
+            PartKind::Answer(answer) => {
+                let json = (format.answer)(answer, text);
+                write_answer(out, &json, format.repeated.zip(repaired.patch.repeated()));
+            }
             _ => out.text(&format!("{before}{}{after}", quote(text))),
         },
         PartSource::Quote(quote) | PartSource::Media(quote) => {

@@ -190,7 +190,12 @@ fn part_text(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
             let id = answer.id.as_deref().or(answer.tool()).unwrap_or("?");
             (format!("◂ {id}: {}", json_text(answer.content.of(draft.source))), Style::new())
         }
-        PartKind::Media | PartKind::ServerCall(_) | PartKind::ServerAnswer(_) | PartKind::Other => {
+        PartKind::Media
+        | PartKind::ServerCall(_)
+        | PartKind::ServerAnswer(_)
+        | PartKind::Fallback
+        | PartKind::Other
+        | PartKind::Unknown => {
             return None;
         }
     };

@@ -229,7 +229,9 @@ fn answered_call_ids(
             | PartKind::Call(_)
             | PartKind::ServerCall(_)
             | PartKind::ServerAnswer(_)
-            | PartKind::Other => None,
+            | PartKind::Fallback
+            | PartKind::Other
+            | PartKind::Unknown => None,
         })
         .collect()
 }

@@ -185,6 +185,10 @@ fn what_the_engine_mends_is_accepted() {
             else {
                 continue;
             };
+            // A turn with something of an unknown type is left as it is.
+            if !foxwedge_core::pair_calls(&reading.draft).unknown_turns.is_empty() {
+                continue;
+            }
             let before = check_request(provider, body.as_bytes());
             let (patched, _) = reading.fix(&question);
             let after = patched.to_string();

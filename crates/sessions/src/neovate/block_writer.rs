@@ -36,7 +36,9 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
         PartKind::Text(_)
         | PartKind::ServerCall(_)
         | PartKind::ServerAnswer(_)
-        | PartKind::Other => {
+        | PartKind::Fallback
+        | PartKind::Other
+        | PartKind::Unknown => {
             out.push_str(part.span.of(source));
         }
     }

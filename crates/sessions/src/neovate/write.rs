@@ -18,6 +18,7 @@ const SPELLING: BlockSpliceFormat = BlockSpliceFormat {
     text: ("{\"type\":\"text\",\"text\":", "}"),
     changes,
     answer,
+    repeated: None,
     extra_media: |_, _| Vec::new(),
     element: |source, one| match field_text(source, one, "type").as_deref() {
         Some("text") => ElementQuoting::Text("text"),

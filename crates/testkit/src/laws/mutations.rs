@@ -3,7 +3,8 @@
 //! A document is generated, damaged, detected and read as the command line does it. If the check
 //! reports a fixable finding, the repaired document is detected as a conversation and can be read,
 //! has no fixable finding, and is not changed by a second repair. The repair is minimal, keeps real
-//! results, and keeps a user message. The order of an object's fields does not matter.
+//! results, and keeps a user message. The order of an object's fields does not matter. A turn that
+//! holds something of an unknown type stays as it is, byte for byte.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +13,8 @@ use foxwedge_core::{
 };
 use foxwedge_formats::{DetectionConfidence, detect, outline_options, read, text};
 use serde_json::Value;
+
+mod unknown;
 
 use super::{
     LawBreach, LawCase, LawOptions, LawTally,
@@ -27,7 +30,14 @@ pub fn campaign(options: &LawOptions) -> LawTally {
     for seed in options.seed..options.seed + options.cases {
         let case = LawCase { agent: None, ..LawCase::draw(seed, options) };
         tally.cases += 1;
-        let damaged = mutate(case.document().as_bytes(), seed);
+        let document = case.document();
+        // Every second document holds something of an unknown type.
+        let document = if seed % 2 == 0 {
+            unknown::insert_unknown(case.wire, &document, seed).unwrap_or(document)
+        } else {
+            document
+        };
+        let damaged = mutate(document.as_bytes(), seed);
         for allow_unsafe in [false, true] {
             if let Err((law, what)) = judge(&damaged, options.profile, allow_unsafe, &mut tally) {
                 let document = String::from_utf8_lossy(&damaged).into_owned();
@@ -98,6 +108,7 @@ pub fn judge(
             false => breach("untouched", format!("{:?}\nafter {fixed}", repair.edits)),
         };
     }
+    unknown::left_as_it_is(&reading.draft, &fixed)?;
     let Some(again) = detect(&fixed) else {
         // If no message had content in a known form, the format may have been detected from a
         // message that is gone.

@@ -61,7 +61,9 @@ fn of_message(
             OracleBlockKind::Other if block.value.as_object().is_some_and(Map::is_empty) => {}
             OracleBlockKind::ServerCall
             | OracleBlockKind::ServerAnswer
-            | OracleBlockKind::Other => {
+            | OracleBlockKind::Fallback
+            | OracleBlockKind::Other
+            | OracleBlockKind::Unknown => {
                 atoms.push(MessageAtom::Other(block.value.to_string()));
             }
         }

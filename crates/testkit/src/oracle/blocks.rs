@@ -12,7 +12,9 @@ pub(super) fn of_message<'a>(
     value: &'a Value,
     role: OracleRole,
 ) -> Vec<OracleBlock<'a>> {
-    let whole = |kind| vec![OracleBlock { kind, body: value, value, place: BlockPlace::Whole }];
+    let whole = |kind| {
+        vec![OracleBlock { kind, body: value, value, place: BlockPlace::Whole, paired: true }]
+    };
     match format {
         TestFormat::Chat if role == OracleRole::Answer => whole(OracleBlockKind::Answer),
         TestFormat::Responses => whole(items::kind(value)),
@@ -39,6 +41,7 @@ fn content(
                 body: value,
                 value,
                 place: BlockPlace::Whole,
+                paired: true,
             }]
         }
         Some(Value::Array(elements)) => elements
@@ -46,7 +49,7 @@ fn content(
             .enumerate()
             .map(|(index, value)| {
                 let (kind, body) = read(value);
-                OracleBlock { kind, body, value, place: BlockPlace::Content(index) }
+                OracleBlock { kind, body, value, place: BlockPlace::Content(index), paired: true }
             })
             .collect(),
         _ => Vec::new(),
@@ -65,6 +68,7 @@ fn tool_calls(message: &Value) -> Vec<OracleBlock<'_>> {
             body: value,
             value,
             place: BlockPlace::ToolCalls(index),
+            paired: true,
         })
         .collect()
 }
@@ -84,7 +88,13 @@ fn anthropic(value: &Value) -> (OracleBlockKind, &Value) {
         Some("server_tool_use" | "mcp_tool_use") => OracleBlockKind::ServerCall,
         Some("thinking" | "redacted_thinking") => OracleBlockKind::Reasoning,
         Some(kind) if kind.ends_with("_tool_result") => OracleBlockKind::ServerAnswer,
-        _ => OracleBlockKind::Other,
+        Some("fallback") => OracleBlockKind::Fallback,
+        Some(
+            "image" | "document" | "compaction" | "container_upload" | "search_result"
+            | "mcp_tool_listing" | "tool_addition" | "tool_removal" | "tool_reference"
+            | "browser_state",
+        ) => OracleBlockKind::Other,
+        _ => OracleBlockKind::Unknown,
     };
     (kind, value)
 }
@@ -100,8 +110,40 @@ fn gemini(value: &Value) -> (OracleBlockKind, &Value) {
     } else if text(value, "text").is_some() {
         (OracleBlockKind::Text, value)
     } else {
-        (OracleBlockKind::Other, value)
+        const KNOWN: [&str; 13] = [
+            "text",
+            "thought",
+            "thoughtSignature",
+            "functionCall",
+            "functionResponse",
+            "inlineData",
+            "fileData",
+            "executableCode",
+            "codeExecutionResult",
+            "toolCall",
+            "toolResponse",
+            "videoMetadata",
+            "audioTranscription",
+        ];
+        const MORE: [&str; 2] = ["mediaResolution", "partMetadata"];
+        let media = field(value, "inlineData").or_else(|| field(value, "fileData"));
+        let strange = |(key, value): (&String, &Value)| {
+            let key = camel(key);
+            !KNOWN.contains(&&*key) && !MORE.contains(&&*key) && !value.is_null()
+        };
+        let strange = media.is_none() && value.as_object().is_some_and(|it| it.iter().any(strange));
+        (if strange { OracleBlockKind::Unknown } else { OracleBlockKind::Other }, value)
     }
+}
+
+/// `file_data` as `fileData`.
+fn camel(key: &str) -> String {
+    let mut words = key.split('_');
+    let first = words.next().unwrap_or("").to_owned();
+    words.fold(first, |name, word| {
+        let (head, tail) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        name + &head.to_uppercase() + tail
+    })
 }
 
 fn bedrock(value: &Value) -> (OracleBlockKind, &Value) {
@@ -116,7 +158,21 @@ fn bedrock(value: &Value) -> (OracleBlockKind, &Value) {
     } else if text(value, "text").is_some() {
         (OracleBlockKind::Text, value)
     } else {
-        (OracleBlockKind::Other, value)
+        const KNOWN: [&str; 8] = [
+            "image",
+            "document",
+            "video",
+            "audio",
+            "guardContent",
+            "cachePoint",
+            "citationsContent",
+            "searchResult",
+        ];
+        let fields = value.as_object();
+        let mut fields = fields.into_iter().flatten().filter(|(_, value)| !value.is_null());
+        let media = KNOWN.iter().any(|key| field(value, key).is_some_and(|it| !it.is_null()));
+        let strange = !media && fields.any(|(key, _)| !KNOWN.contains(&key.as_str()));
+        (if strange { OracleBlockKind::Unknown } else { OracleBlockKind::Other }, value)
     }
 }
 

@@ -48,9 +48,32 @@ pub(super) fn kind(item: &Value) -> OracleBlockKind {
             | "apply_patch_call" | "computer_call",
         ) => OracleBlockKind::Call,
         Some("tool_search_call") if text(item, "call_id").is_some() => OracleBlockKind::Call,
+        Some("program" | "multi_agent_call" | "mcp_approval_request") => {
+            OracleBlockKind::ServerCall
+        }
+        Some("program_output" | "multi_agent_call_output" | "mcp_approval_response") => {
+            OracleBlockKind::ServerAnswer
+        }
         Some("reasoning") => OracleBlockKind::Reasoning,
         Some("message") | None => OracleBlockKind::Text,
-        Some(_) => OracleBlockKind::Other,
+        Some(
+            "item_reference"
+            | "tool_search_call"
+            | "web_search_call"
+            | "file_search_call"
+            | "code_interpreter_call"
+            | "image_generation_call"
+            | "mcp_list_tools"
+            | "mcp_call"
+            | "compaction"
+            | "compaction_summary"
+            | "compaction_trigger"
+            | "additional_tools"
+            | "configuration_update"
+            | "agent_message"
+            | "ghost_snapshot",
+        ) => OracleBlockKind::Other,
+        Some(_) => OracleBlockKind::Unknown,
     }
 }
 

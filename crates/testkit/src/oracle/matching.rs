@@ -340,7 +340,7 @@ fn calls<'a>(reading: &DocumentReading<'a>, groups: &[CallGroup]) -> Vec<Matched
             continue;
         };
         for (at, block) in message.blocks.iter().enumerate() {
-            if block.kind != OracleBlockKind::Call {
+            if block.kind != OracleBlockKind::Call || !block.paired {
                 continue;
             }
             let body = block.body;
@@ -373,7 +373,7 @@ fn answers<'a>(reading: &DocumentReading<'a>) -> Vec<MatchedResult<'a>> {
     let mut answers = Vec::new();
     for (index, message) in reading.messages.iter().enumerate() {
         for (at, block) in message.blocks.iter().enumerate() {
-            if block.kind != OracleBlockKind::Answer {
+            if block.kind != OracleBlockKind::Answer || !block.paired {
                 continue;
             }
             let body = block.body;

@@ -16,6 +16,7 @@ mod content;
 mod placement;
 mod order;
 mod reasoning;
+mod unknown;
 mod inventory;
 mod repairs;
 mod atoms;
@@ -62,6 +63,9 @@ pub struct RuleViolation {
     pub code: u16,
     /// The position of the message and its block in the list: `[3].content[1]`.
     pub at: String,
+    /// Whether a repair may leave it: an empty history, an open program, and whatever stands in a
+    /// turn with something unknown.
+    pub may_stay: bool,
 }
 
 /// Every violation of `profile` in a document of `format`, ordered by code and position.
@@ -78,7 +82,8 @@ pub fn violations(
     else {
         return Vec::new();
     };
-    let reading = DocumentReading::new(format, document);
+    let mut reading = DocumentReading::new(format, document);
+    unknown::set_unknown_apart(format, reading.layout, &mut reading.messages);
     let matching = CallMatching::new(&reading);
     let case = RuleCase { reading, matching, profile, tail_pending };
     let rules = [
@@ -88,10 +93,19 @@ pub fn violations(
         placement::RULES,
         order::RULES,
         reasoning::RULES,
+        unknown::RULES,
     ];
     let mut found = Vec::new();
+    let inside = unknown::unknown_messages(format, case.reading.layout, &case.reading.messages);
     for (code, rule) in rules.into_iter().flatten() {
-        found.extend(rule(&case).into_iter().map(|at| RuleViolation { code: *code, at }));
+        found.extend(rule(&case).into_iter().map(|at| {
+            let message = at.trim_start_matches('[').split(']').next();
+            let message = message.and_then(|index| index.parse::<usize>().ok());
+            let may_stay = matches!(code, 314 | 603)
+                || *code == 601 && case.reading.layout == reading::OracleLayout::Items
+                || message.is_some_and(|at| inside.get(at) == Some(&true));
+            RuleViolation { code: *code, at, may_stay }
+        }));
     }
     found.sort_by_key(|violation| violation.code);
     found

@@ -24,7 +24,9 @@ fn misplaced_block(case: &RuleCase<'_>) -> Vec<String> {
                 OracleBlockKind::Text
                 | OracleBlockKind::ServerCall
                 | OracleBlockKind::ServerAnswer
-                | OracleBlockKind::Other => false,
+                | OracleBlockKind::Fallback
+                | OracleBlockKind::Other
+                | OracleBlockKind::Unknown => false,
             }
         }),
         OracleLayout::Chat => case.messages(|index| {
@@ -67,6 +69,8 @@ fn content_after_call(case: &RuleCase<'_>) -> Vec<String> {
             )
         };
         let plain = case.under(&[Strict]) || !message.blocks.iter().any(bound);
+        // What one model wrote is not mixed with the output of another.
+        let plain = plain && !message.has(OracleBlockKind::Fallback);
         message.role == OracleRole::Assistant && is_text && late && plain
     })
 }

@@ -60,6 +60,8 @@ pub(super) struct OracleBlock<'a> {
     /// The element of the list, which is `body` or holds it.
     pub(super) value: &'a Value,
     pub(super) place: BlockPlace,
+    /// Whether it takes part in pairing; not in a turn with something unknown.
+    pub(super) paired: bool,
 }
 
 /// The kind of a block.
@@ -71,7 +73,11 @@ pub(super) enum OracleBlockKind {
     ServerCall,
     ServerAnswer,
     Reasoning,
+    /// Another model takes over.
+    Fallback,
     Other,
+    /// A type that this format does not have.
+    Unknown,
 }
 
 /// The position of a block in its message.

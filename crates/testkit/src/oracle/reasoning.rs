@@ -110,6 +110,9 @@ fn foreign_signature(case: &RuleCase<'_>) -> Vec<String> {
 }
 
 fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
+    if case.reading.layout == OracleLayout::Items && case.under(&[OpenaiResponses, Strict]) {
+        return open_item(case);
+    }
     if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {
         return Vec::new();
     }
@@ -122,6 +125,39 @@ fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
             OracleRole::System | OracleRole::Answer | OracleRole::Other => false,
         });
         is_open_server_call(case, message, at) && overtaken
+    })
+}
+
+/// Programs and calls of agents without an output, before a message of the user.
+fn open_item(case: &RuleCase<'_>) -> Vec<String> {
+    let items = &case.reading.messages;
+    case.messages(|index| {
+        let pairs = ["program", "multi_agent_call"];
+        let is_call = text(items[index].value, "type").is_some_and(|it| pairs.contains(&it));
+        let id = id(items[index].value, "call_id");
+        let answered = items.iter().any(|other| {
+            let is_answer = other.has(OracleBlockKind::ServerAnswer);
+            is_answer && id.is_some() && super::reading::id(other.value, "call_id") == id
+        });
+        let spoken = items[index + 1..].iter().any(|item| item.role == OracleRole::User);
+        is_call && !answered && spoken
+    })
+}
+
+/// Outputs of the provider, and approvals, without anything that they belong to.
+fn orphan_item(case: &RuleCase<'_>) -> Vec<String> {
+    let items = &case.reading.messages;
+    case.messages(|index| {
+        let value = items[index].value;
+        let answers = id(value, "approval_request_id").or_else(|| id(value, "call_id"));
+        let called = items[..index].iter().any(|other| {
+            let own = match text(other.value, "type") {
+                Some("mcp_approval_request") => id(other.value, "id"),
+                _ => id(other.value, "call_id"),
+            };
+            other.has(OracleBlockKind::ServerCall) && own.is_some() && own == answers
+        });
+        items[index].has(OracleBlockKind::ServerAnswer) && !called && !case.reading.stateful
     })
 }
 
@@ -145,6 +181,9 @@ fn is_open_server_call(case: &RuleCase<'_>, message: usize, at: usize) -> bool {
 }
 
 fn orphan_server_answer(case: &RuleCase<'_>) -> Vec<String> {
+    if case.reading.layout == OracleLayout::Items && case.under(&[OpenaiResponses, Strict]) {
+        return orphan_item(case);
+    }
     if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {
         return Vec::new();
     }

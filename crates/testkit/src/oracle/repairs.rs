@@ -84,8 +84,21 @@ pub fn owed(format: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
     if unions && blocks.any(|block| both(block.value)) {
         return Vec::new();
     }
+    // A call that code made goes with the code; its result is kept as text.
+    let made_by_code = |call: &super::matching::MatchedCall<'_>| {
+        let (at, block) = call.position;
+        let caller = reading.messages[at].blocks[block].body.get("caller");
+        caller.and_then(|caller| caller.get("tool_id")).is_some()
+    };
+    let owned: Vec<&str> = matching
+        .calls
+        .iter()
+        .filter(|call| made_by_code(call))
+        .filter_map(|call| call.id)
+        .collect();
     let mut keys: Vec<(&str, &str)> =
         matching.calls.iter().filter_map(|call| Some((call.family, call.id?))).collect();
+    keys.retain(|(_, id)| !owned.contains(id));
     keys.sort_unstable();
     keys.dedup();
     let mut owed = Vec::new();

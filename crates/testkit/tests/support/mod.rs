@@ -91,8 +91,8 @@ pub(crate) fn complaints(wire: Format, question: &CheckOptions, document: &str) 
     let left = report(wire, question, document);
     let left = left.findings.iter().filter(|f| f.fix.applicability != FixApplicability::None);
     complaints.extend(left.map(|f| format!("the engine still finds {}", shown(f))));
-    // An empty history has no repair; see its page.
-    let left = judged(wire, question, document).into_iter().filter(|v| v.code != 314);
+    // An empty history, an unknown block and an open program have no repair; see their pages.
+    let left = judged(wire, question, document).into_iter().filter(|v| !v.may_stay);
     complaints.extend(left.map(|v| format!("the oracle still finds FW{} {}", v.code, v.at)));
     let again = fixed(wire, question, document);
     if again.text != document || !again.edits.is_empty() {

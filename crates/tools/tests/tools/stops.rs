@@ -119,7 +119,8 @@ async fn graceful_stop_is_delivered_and_waited_for() {
 async fn graceful_stop_reaches_every_process() {
     // A stopped process, and one in its own session whose parent waits for it whatever signal
     // arrives.
-    let waiting = "trap : TERM; setsid sleep 1000 & echo $! > pids; \
+    // It says itself who it is: before it runs, a signal would meet the trap of its parent.
+    let waiting = "trap : TERM; setsid sh -c 'echo $$ > pids; exec sleep 1000' & \
                  while kill -0 $!; do wait $!; done 2>/dev/null";
     for command in ["echo $$ > pids; kill -STOP $$; sleep 1000", waiting] {
         let bench = Bench::new();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{bystanders, conserving, ordinals};
 use crate::{
-    SessionConversation, SessionFile,
+    RuleViolation, SessionConversation, SessionFile,
     laws::{LawCase, LawTally},
     plain_walk, session_view, told, violations,
 };
@@ -188,12 +188,11 @@ fn agreement(
 }
 
 /// What the oracle finds in a conversation, for the rules that are enabled.
-fn complaints(case: &LawCase, conversation: &SessionConversation) -> Vec<String> {
+fn complaints(case: &LawCase, conversation: &SessionConversation) -> Vec<RuleViolation> {
     let (options, pending) = (case.question(), case.policy.tail == TailPolicy::Pending);
     let messages = conversation.messages.iter().map(|message| as_sent(case, message)).collect();
     let judged = violations(case.wire.name(), case.profile.name(), pending, &messages);
-    let enabled = judged.into_iter().filter(|violation| options.rules.has(violation.code));
-    enabled.map(|violation| format!("FW{} {}", violation.code, violation.at)).collect()
+    judged.into_iter().filter(|violation| options.rules.has(violation.code)).collect()
 }
 
 /// Codex answers its shell calls like all others, so they are judged like all others.
@@ -243,7 +242,7 @@ pub(super) fn sound(
         return breach("sound", after(format!("engine {open:?}")));
     }
     let mut left = complaints(case, &session_view(agent.name(), &session.fixed));
-    left.retain(|left| !left.starts_with("FW314"));
+    left.retain(|left| !left.may_stay);
     if !left.is_empty() {
         return breach("sound", after(format!("oracle {left:?}")));
     }

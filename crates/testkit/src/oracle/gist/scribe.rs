@@ -133,10 +133,15 @@ impl<'a> GistWriter<'_, 'a> {
                 }
             }
             OracleBlockKind::ServerCall | OracleBlockKind::ServerAnswer => self.other(block.value),
-            OracleBlockKind::Other if self.format == TestFormat::Responses => {
+            OracleBlockKind::Other | OracleBlockKind::Unknown
+                if self.format == TestFormat::Responses =>
+            {
                 self.other(block.value)
             }
-            OracleBlockKind::Reasoning | OracleBlockKind::Other => {
+            OracleBlockKind::Reasoning
+            | OracleBlockKind::Fallback
+            | OracleBlockKind::Other
+            | OracleBlockKind::Unknown => {
                 let element = parts::piece(self.format, block.value);
                 self.piece(side, element);
             }

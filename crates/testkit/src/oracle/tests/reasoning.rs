@@ -60,6 +60,26 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
         rows.push(row(601, "bedrock", profile, &paired, &run("bedrock", call)));
         rows.push(row(602, "bedrock", profile, &paired, &run("bedrock", answer)));
     }
+    let call = r#"{"type":"program","call_id":"p","code":"","fingerprint":"f"}"#;
+    let answer = r#"{"type":"program_output","call_id":"p","result":"","status":"completed"}"#;
+    for profile in ["openai-responses", "strict"] {
+        let paired = format!("[$u,{call},{answer},$u]");
+        rows.push(row(601, "openai-responses", profile, &paired, &format!("[$u,{call},$u]")));
+        rows.push(row(602, "openai-responses", profile, &paired, &format!("[$u,{answer},$u]")));
+    }
+    let unknown = [
+        ("anthropic", r#"{"type":"new"}"#, r#"{"type":"tool_use","id":"a","name":"f","input":{}}"#),
+        ("bedrock", r#"{"new":{}}"#, r#"{"toolUse":{"toolUseId":"a","name":"f","input":{}}}"#),
+        ("gemini", r#"{"new":{}}"#, r#"{"functionCall":{"id":"a","name":"f","args":{}}}"#),
+    ];
+    for (format, new, call) in unknown {
+        let (alone, beside) = (run(format, new), run(format, &format!("{call},{new}")));
+        rows.push(row(603, format, format, &alone, &beside));
+    }
+    let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
+    let (alone, beside) =
+        (r#"[$u,{"type":"new"},$u]"#.to_owned(), format!(r#"[$u,{call},{{"type":"new"}},$u]"#));
+    rows.push(row(603, "openai-responses", "openai-responses", &alone, &beside));
     rows
 }
 

@@ -1,0 +1,63 @@
+#![doc = include_str!("unknown_block.md")]
+
+use std::collections::HashSet;
+
+use super::prelude::*;
+use crate::{
+    check::{Findings, RuleContext},
+    draft::{DraftFeatures, Part, PartKind},
+    report::Fix,
+};
+
+pub(super) const RULE: Rule = Rule {
+    code: 603,
+    name: "unknown-block",
+    summary: "a call or result is left as it is, beside something of an unknown type",
+    explain: include_str!("unknown_block.md"),
+    applies: &[
+        (OpenaiResponses, Inferred),
+        (Anthropic, Inferred),
+        (Gemini, Inferred),
+        (Bedrock, Inferred),
+        (Strict, Inferred),
+    ],
+    layouts: &[Blocks, Items],
+    features: DraftFeatures::UNKNOWN,
+    check,
+};
+
+fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+    let draft = context.draft;
+    let ids = |kind: fn(&PartKind<'_>) -> bool| -> HashSet<&str> {
+        draft
+            .parts
+            .iter()
+            .filter(|part| kind(&part.kind))
+            .filter_map(|part| part.kind.id())
+            .collect()
+    };
+    let called = ids(|kind| matches!(kind, PartKind::Call(_)));
+    let answered = ids(|kind| matches!(kind, PartKind::Answer(_)));
+    let is_alone = |part: &Part<'_>| match &part.kind {
+        PartKind::Call(call) => call.id.as_deref().is_none_or(|id| !answered.contains(id)),
+        PartKind::Answer(answer) => answer.id.as_deref().is_none_or(|id| !called.contains(id)),
+        _ => false,
+    };
+    for turn in &context.pairing.unknown_turns {
+        let messages = || turn.clone().filter_map(|at| Some((at, draft.messages.get(at)?)));
+        let parts = || {
+            messages().flat_map(|(at, message)| {
+                draft.parts_of(message).iter().map(move |part| (at, part))
+            })
+        };
+        let unknown = parts().find(|(_, part)| matches!(part.kind, PartKind::Unknown));
+        let Some((at, unknown)) = unknown.filter(|_| parts().any(|(_, part)| is_alone(part)))
+        else {
+            continue;
+        };
+        let text = "a call or result beside this has no counterpart; the type of this is unknown, \
+                    so the turn is left as it is"
+            .to_owned();
+        findings.add(at, unknown.span, text, Fix::NONE);
+    }
+}
