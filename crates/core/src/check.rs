@@ -197,8 +197,8 @@ impl Findings<'_, '_, '_> {
     ) -> &mut Finding {
         self.flush_finding();
         // A turn that holds something of an unknown type is left as it is.
-        // Half a character, a missing role, and defects of the file around it are none of its
-        // business.
+        // Lone surrogates, missing roles and defects of the file are repaired there, too: they have
+        // nothing to do with pairing.
         let of_turn = self.rule.code < 700 && !matches!(self.rule.code, 313 | 407);
         let is_unknown = of_turn && self.context.pairing.is_in_unknown_turn(message);
         let fix = if is_unknown { Fix::NONE } else { fix };

@@ -32,6 +32,8 @@ pub struct CallPairing {
     pub calls: Vec<PairedCall>,
     /// Answers in order.
     pub answers: Vec<PairedAnswer>,
+    /// Messages with a call that the model does not wait for and that has no answer yet.
+    pub waiting_calls: Vec<usize>,
     /// Turns (messages) that hold something of an unknown type. Their calls and answers are not
     /// paired, and nothing in them changes.
     pub unknown_turns: Vec<Range<usize>>,
@@ -123,7 +125,10 @@ fn collect_parts(draft: &Draft<'_>, pairing: &mut CallPairing) {
                     pairing.unknown_calls += 1;
                 }
                 PartKind::Answer(_) if pairing.is_in_unknown_turn(message) => {}
-                PartKind::Call(call) if hosted.is_hosted_call(call) => {}
+                PartKind::Call(call) if hosted.is_hosted_call(call) => {
+                    let waits = call.family != CallFamily::ToolSearch;
+                    pairing.waiting_calls.extend(waits.then_some(message));
+                }
                 PartKind::Answer(answer) if hosted.is_hosted_output(answer) => {}
                 PartKind::Call(_) if items || header.role.is_assistant() => {
                     pairing.calls.push(PairedCall::new(message, part));

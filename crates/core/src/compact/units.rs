@@ -1,13 +1,10 @@
 //! Splits a history into units; no cut may go through a unit.
 
-use std::{
-    collections::{HashMap, HashSet},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
 use crate::{
     check::assistant_runs,
-    draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, Part, PartKind, Role},
+    draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, PartKind, Role},
     pairing::{CallPairing, ResultMatch},
     placeholder,
 };
@@ -213,29 +210,10 @@ fn hold_open_units(draft: &Draft<'_>, pairing: &CallPairing, units: &mut [Unit])
     for call in pairing.calls.iter().filter(|call| call.answer().is_none()) {
         hold(call.message(), UnitHold::Open);
     }
-    for at in waiting_calls(draft) {
+    for &at in &pairing.waiting_calls {
         hold(at, UnitHold::Open);
     }
     for turn in &pairing.unknown_turns {
         turn.clone().for_each(|at| hold(at, UnitHold::Open));
     }
-}
-
-/// Messages with a call that the model does not wait for and that has no result yet.
-fn waiting_calls(draft: &Draft<'_>) -> Vec<usize> {
-    let items = draft.layout() == MessageLayout::Items;
-    if !items || !draft.features.intersects(DraftFeatures::UNTYPED_CALL) {
-        return Vec::new();
-    }
-    let answers = draft.parts.iter().filter(|part| matches!(part.kind, PartKind::Answer(_)));
-    let answered: HashSet<&str> = answers.filter_map(|part| part.kind.id()).collect();
-    let is_waiting = |part: &Part<'_>| match &part.kind {
-        PartKind::Call(call) => {
-            !call.typed && call.id.as_deref().is_some_and(|id| !answered.contains(id))
-        }
-        _ => false,
-    };
-    let messages = draft.messages.iter().enumerate();
-    let waiting = messages.filter(|(_, message)| draft.parts_of(message).iter().any(is_waiting));
-    waiting.map(|(at, _)| at).collect()
 }

@@ -19,7 +19,7 @@ pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) 
         }
     }
     if rules.has(601) && state.input.layout() == MessageLayout::Blocks {
-        let parts = known_parts(state, server_calls::dead_trees);
+        let parts = known_parts(state, server_calls::dead_calls_with_owned);
         remove_server_parts(
             state,
             601,

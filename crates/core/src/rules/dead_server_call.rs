@@ -13,12 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "dead-server-call",
     summary: "an unfinished call to a tool that the provider runs",
     explain: include_str!("dead_server_call.md"),
-    applies: &[
-        (OpenaiResponses, Inferred),
-        (Anthropic, Documented),
-        (Bedrock, Inferred),
-        (Strict, Documented),
-    ],
+    applies: server_calls::PROVIDERS,
     layouts: &[Blocks, Items],
     features: DraftFeatures::SERVER,
     check,

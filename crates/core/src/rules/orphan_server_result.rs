@@ -13,12 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "orphan-server-result",
     summary: "a result of the provider's own tool without its call",
     explain: include_str!("orphan_server_result.md"),
-    applies: &[
-        (OpenaiResponses, Inferred),
-        (Anthropic, Documented),
-        (Bedrock, Inferred),
-        (Strict, Documented),
-    ],
+    applies: server_calls::PROVIDERS,
     layouts: &[Blocks, Items],
     features: DraftFeatures::SERVER,
     check,

@@ -6,10 +6,18 @@ use std::{collections::HashSet, ops::Range};
 use crate::{
     check::RuleContext,
     draft::{Draft, Message, MessageFlags, MessageLayout, Part, PartKind},
-    profile::Profile,
+    profile::{Profile, RuleEvidence},
 };
 
-/// Whether the profile's provider knows such calls in this layout.
+/// The providers with rules about such calls.
+pub(super) const PROVIDERS: &[(Profile, RuleEvidence)] = &[
+    (Profile::OpenaiResponses, RuleEvidence::Inferred),
+    (Profile::Anthropic, RuleEvidence::Documented),
+    (Profile::Bedrock, RuleEvidence::Inferred),
+    (Profile::Strict, RuleEvidence::Documented),
+];
+
+/// Whether the profile's provider has such calls in this layout.
 pub(crate) fn are_judged(context: &RuleContext<'_, '_>) -> bool {
     match context.profile() {
         Profile::Strict => true,
@@ -88,9 +96,8 @@ pub(crate) fn open_items(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     draft.messages.iter().enumerate().filter_map(open).collect()
 }
 
-/// Dead server calls with the calls of the client that they made: neither is of use without the
-/// other.
-pub(crate) fn dead_trees(draft: &Draft<'_>) -> Vec<(usize, usize)> {
+/// Dead server calls, with the client calls that they made: providers accept neither alone.
+pub(crate) fn dead_calls_with_owned(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     let mut dead = dead_calls(draft);
     if dead.is_empty() || draft.body.owned_calls.is_empty() {
         return dead;

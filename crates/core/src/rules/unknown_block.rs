@@ -12,7 +12,7 @@ use crate::{
 pub(super) const RULE: Rule = Rule {
     code: 603,
     name: "unknown-block",
-    summary: "a call or result is left as it is, beside something of an unknown type",
+    summary: "a call or result without its counterpart, beside a block of an unknown type",
     explain: include_str!("unknown_block.md"),
     applies: &[
         (OpenaiResponses, Inferred),
@@ -55,9 +55,10 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         else {
             continue;
         };
-        let text = "a call or result beside this has no counterpart; the type of this is unknown, \
-                    so the turn is left as it is"
-            .to_owned();
+        let text =
+            "this has an unknown type, and a call or result of its turn has no counterpart; \
+                    the turn is left as it is"
+                .to_owned();
         findings.add(at, unknown.span, text, Fix::NONE);
     }
 }

@@ -102,12 +102,13 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
 
 fn precedence(kind: &PartKind<'_>) -> u8 {
     match kind {
-        PartKind::Other | PartKind::Fallback | PartKind::Unknown => 0,
-        PartKind::Text(_) => 1,
-        PartKind::Media => 2,
-        PartKind::Reasoning(_) => 3,
-        PartKind::Call(_) | PartKind::ServerCall(_) => 4,
-        PartKind::Answer(_) | PartKind::ServerAnswer(_) => 5,
+        PartKind::Unknown => 0,
+        PartKind::Other | PartKind::Fallback => 1,
+        PartKind::Text(_) => 2,
+        PartKind::Media => 3,
+        PartKind::Reasoning(_) => 4,
+        PartKind::Call(_) | PartKind::ServerCall(_) => 5,
+        PartKind::Answer(_) | PartKind::ServerAnswer(_) => 6,
     }
 }
 
