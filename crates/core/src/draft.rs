@@ -12,6 +12,7 @@ mod defect;
 mod kinds;
 mod optional_text;
 mod owned_call;
+mod unresolved_reference;
 mod builder;
 
 pub use builder::DraftBuilder;
@@ -19,6 +20,7 @@ pub use defect::{DefectHarm, DefectText, FileDefect};
 pub use features::DraftFeatures;
 pub use optional_text::OptionalText;
 pub use owned_call::OwnedCall;
+pub use unresolved_reference::UnresolvedReference;
 
 /// A parsed history, not yet checked: any order, any gaps. Rules read it; it is never sent.
 #[derive(Clone, Debug)]
@@ -125,6 +127,8 @@ pub struct DraftBody<'a> {
     pub optional: RuleSet,
     /// Calls that another call made, or that belong to a toolset, in the order of their positions.
     pub owned_calls: Arc<Vec<OwnedCall<'a>>>,
+    /// References to tools that the request does not declare, in order.
+    pub references: Arc<Vec<UnresolvedReference>>,
 }
 
 /// Its role.

@@ -57,6 +57,30 @@ pub fn explain(text: &str) -> Option<ErrorExplanation<'_>> {
     })
 }
 
+/// What to do about an error that names no rule: the history is valid, and something beside it has
+/// to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OtherError {
+    /// The provider that uses the wording.
+    pub provider: &'static str,
+    /// What happened and what to change, in English.
+    pub advice: &'static str,
+    /// The same in Chinese.
+    pub advice_zh: &'static str,
+}
+
+/// Recognizes an error text about tool calls that no history causes: a container that is not named,
+/// a thread that was continued elsewhere.
+pub fn explain_other(text: &str) -> Option<OtherError> {
+    let (group, provider) = find_group(&NormalizedText::new(text))?;
+    match group.meaning {
+        WordingMeaning::Other { advice } => {
+            Some(OtherError { provider, advice: advice.en, advice_zh: advice.zh })
+        }
+        WordingMeaning::Rule { .. } | WordingMeaning::UnrelatedError => None,
+    }
+}
+
 /// The first group of the table with a wording that the text contains, and its provider.
 fn find_group(normalized: &NormalizedText) -> Option<(&'static WordingGroup, &'static str)> {
     let mut buffer = String::new();

@@ -23,11 +23,11 @@ pub use check::{CheckOptions, check, display_id};
 pub use draft::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DefectHarm, DefectText, Draft,
     DraftAnswer, DraftBody, DraftBuilder, DraftCall, DraftFeatures, FileDefect, Format, Message,
-    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState,
+    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState, UnresolvedReference,
     TextShape,
 };
-pub use explain::{ErrorExplanation, explain};
-pub use foxwedge_json::{Span, lone_surrogates};
+pub use explain::{ErrorExplanation, OtherError, explain, explain_other};
+pub use foxwedge_json::{Span, TextReplacement, lone_surrogates};
 pub use nearest::nearest_name;
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};
 pub use placeholder::{

@@ -8,7 +8,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    Span,
+    Span, TextReplacement,
     check::{CheckOptions, check, count_findings},
     draft::{ContentShape, Draft, MessageFlags, Part, Role},
     placeholder,
@@ -56,6 +56,8 @@ pub struct Repair<'a> {
     pub body: BodyEdits,
     /// Strings whose lone surrogates are replaced, as in [`crate::DraftBody::surrogates`].
     pub surrogates: Arc<Vec<Span>>,
+    /// Parts of the input that are replaced wherever they are copied, in order.
+    pub replacements: Arc<Vec<TextReplacement>>,
     /// The findings in the input.
     pub before: Report,
     /// The remaining findings: those without a fix, or whose fix the policy does not allow.
@@ -215,6 +217,7 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
         edits: state.edits,
         body: state.body,
         surrogates: Arc::new(state.surrogates),
+        replacements: Arc::new(state.replacements),
         before,
         after,
         later_losses: RepairLosses::default(),
@@ -239,6 +242,7 @@ fn unchanged_repair<'a>(report: Report) -> Repair<'a> {
         edits: EditLog::default(),
         body: BodyEdits::default(),
         surrogates: Arc::default(),
+        replacements: Arc::default(),
         before: report.clone(),
         after: report,
         later_losses: RepairLosses::default(),
@@ -276,7 +280,7 @@ const PHASES: [(&[u16], RepairPhase); 10] = [
     (&[308, 301, 206], content::remove_empty),
     (&[101, 102, 103, 104, 105, 304], pairs::fix_pairs),
     (&[201, 202, 203, 204], ids::rename_ids),
-    (&[302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 307], content::fix_content),
+    (&[302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 604, 307], content::fix_content),
     (&[305, 306, 310, 108, 106, 406, 402, 404, 401, 403, 405], turns::order_turns),
     (&[501, 502], reasoning::fix_reasoning),
 ];

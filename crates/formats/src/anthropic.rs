@@ -1,6 +1,7 @@
 //! Anthropic Messages: `tool_use` and `tool_result` blocks, signed thinking, server tools.
 
 mod outline;
+mod references;
 mod patch;
 pub(crate) mod decode;
 pub(crate) mod encode;
@@ -16,6 +17,7 @@ use crate::conversation::encode::json_writer::write_string;
 pub(crate) use outline::read_message;
 pub use outline::{is_known_type, known_role, read_block, read_content};
 pub use patch::SPLICE_FORMAT;
+pub(crate) use references::resolve_references;
 
 /// The format of this folder.
 const WIRE: Format = Format::Anthropic;

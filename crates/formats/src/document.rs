@@ -34,6 +34,7 @@ pub(crate) fn outline_document<'a>(
         builder: DraftBuilder::new(source, format),
         options,
         compaction: false,
+        references: Vec::new(),
         pending_parts: Vec::new(),
     };
     let mut scan = JsonScanner::new(source);
@@ -47,6 +48,9 @@ pub(crate) fn outline_document<'a>(
         },
     )?;
     reader.builder.body_mut().surrogates = scan.lone_surrogates;
+    if !reader.references.is_empty() {
+        anthropic::resolve_references(&mut reader, frame.document);
+    }
     Ok(OutlinedDocument {
         draft: reader.builder.finish(),
         frame,

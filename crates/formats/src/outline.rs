@@ -25,6 +25,8 @@ pub struct OutlineReader<'a> {
     pub options: OutlineOptions,
     /// The current message holds the provider's own compaction summary.
     pub compaction: bool,
+    /// Contents of results that refer to tools: whether the tools are declared is known at the end.
+    pub references: Vec<Span>,
     /// Parts of the current message, held until its role is known.
     pub pending_parts: Vec<foxwedge_core::Part<'a>>,
 }

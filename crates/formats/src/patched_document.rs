@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc};
 
-use foxwedge_core::{Draft, Format, MessageLayout, Repair, RepairedMessage, Span};
+use foxwedge_core::{Draft, Format, MessageLayout, Repair, RepairedMessage, Span, TextReplacement};
 
 use crate::{
     anthropic, bedrock,
@@ -29,6 +29,7 @@ struct DocumentSplice<'a> {
     frame: DocumentFrame,
     messages: Arc<Vec<RepairedMessage<'a>>>,
     surrogates: Arc<Vec<Span>>,
+    replacements: Arc<Vec<TextReplacement>>,
     thinking_off: bool,
     declare: Vec<String>,
 }
@@ -97,6 +98,7 @@ pub(crate) fn apply<'a>(
         frame,
         messages: repair.messages.clone(),
         surrogates: repair.surrogates.clone(),
+        replacements: repair.replacements.clone(),
         thinking_off: repair.body.thinking_off,
         declare: repair.body.declare.clone(),
     });
@@ -107,7 +109,8 @@ impl<'a> DocumentSplice<'a> {
     /// Passes the text of the document to `sink`, chunk by chunk.
     fn write(&self, sink: &mut dyn FnMut(&str)) {
         let (source, frame, document) = (self.draft.source, self.frame, self.frame.document);
-        let mut out = SpliceWriter::to_sink(source, &self.surrogates, sink);
+        let mut out = SpliceWriter::to_sink(source, &self.surrogates, sink)
+            .replacing(&self.replacements);
         out.copy(Span { start: 0, end: document.start });
         let write =
             |out: &mut SpliceWriter<'_>, list| write_list(out, self.draft, list, &self.messages);

@@ -44,9 +44,9 @@
 //!   containers may be nested 512 levels deep, and an escaped lone surrogate (`"\ud83d"`) is no
 //!   error but is recorded in [`JsonScanner::lone_surrogates`].
 //! - **Errors have a place.** A [`ScanError`] has the byte offset at which reading stopped.
-//! - **Byte-exact copies.** What is copied from the input has the same bytes in the output. The one
-//!   exception is lone surrogates, and only where the caller passes their spans to a
-//!   [`SpliceWriter`]: they become `\ufffd`. A change of a field copies everything but the value.
+//! - **Byte-exact copies.** What is copied from the input has the same bytes in the output. The
+//!   exceptions are lone surrogates and replacements, and only where the caller passes their spans
+//!   to a [`SpliceWriter`]: surrogates become `\ufffd`. A change of a field copies everything but the value.
 //!   Where a field is added or removed, the comma and the white space next to it change too.
 //! - **Bounded cost.** [`JsonScanner::skip`] takes linear time, does not recurse, and allocates
 //!   only for errors and lone surrogates.
@@ -74,7 +74,7 @@ mod splice;
 pub use scanner::{JsonScanner, JsonShape};
 pub use span::Span;
 pub use splice::{
-    FieldChange, FieldChanges, OutputChunk, SpliceWriter, patched_text, replace_surrogates,
+    FieldChange, FieldChanges, OutputChunk, SpliceWriter, TextReplacement, patched_text, replace_surrogates,
     write_patched,
 };
 pub use string_ends::StringEnds;

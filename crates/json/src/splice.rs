@@ -50,6 +50,19 @@ pub fn replace_surrogates(text: &str, repair: bool) -> impl Iterator<Item = &str
     })
 }
 
+/// New JSON text that stands in for a part of the input wherever that part is copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TextReplacement {
+    /// The part of the input.
+    pub span: Span,
+    /// New text before what is kept.
+    pub before: &'static str,
+    /// What is kept of the input: it lies in `span`.
+    pub kept: Span,
+    /// New text after what is kept.
+    pub after: &'static str,
+}
+
 /// Writes a document from parts of the input and new text.
 ///
 /// The writer either collects chunks or passes slices to a sink at once. It joins copies of
@@ -59,6 +72,8 @@ pub struct SpliceWriter<'a> {
     pub source: &'a str,
     /// Where the input has lone surrogates, in order: see `JsonScanner::lone_surrogates`.
     surrogates: &'a [Span],
+    /// What is replaced in copies, in order.
+    replacements: &'a [TextReplacement],
     output: SpliceOutput<'a>,
 }
 
@@ -76,7 +91,8 @@ impl<'a> SpliceWriter<'a> {
     ///
     /// [`JsonScanner::lone_surrogates`]: crate::JsonScanner::lone_surrogates
     pub fn new(source: &'a str, surrogates: &'a [Span]) -> SpliceWriter<'a> {
-        SpliceWriter { source, surrogates, output: SpliceOutput::Chunks(Vec::new()) }
+        let output = SpliceOutput::Chunks(Vec::new());
+        SpliceWriter { source, surrogates, replacements: &[], output }
     }
 
     /// A writer that passes its output to `sink` and collects nothing. Call
@@ -86,17 +102,43 @@ impl<'a> SpliceWriter<'a> {
         surrogates: &'a [Span],
         sink: &'a mut dyn FnMut(&str),
     ) -> SpliceWriter<'a> {
-        SpliceWriter { source, surrogates, output: SpliceOutput::Sink(Span::NOWHERE, sink) }
+        let output = SpliceOutput::Sink(Span::NOWHERE, sink);
+        SpliceWriter { source, surrogates, replacements: &[], output }
+    }
+
+    /// The writer with replacements, in the order of their places: wherever one lies completely in
+    /// a copy, its text is written instead.
+    #[must_use]
+    pub fn replacing(mut self, replacements: &'a [TextReplacement]) -> SpliceWriter<'a> {
+        self.replacements = replacements;
+        self
     }
 
     /// A writer for the same input that collects chunks. [`SpliceWriter::append`] adds them to the
     /// output later.
     pub fn inner(&self) -> SpliceWriter<'a> {
-        SpliceWriter::new(self.source, self.surrogates)
+        SpliceWriter::new(self.source, self.surrogates).replacing(self.replacements)
     }
 
     /// Copies a part of the input.
     pub fn copy(&mut self, span: Span) {
+        let mut start = span.start;
+        let first = self.replacements.partition_point(|it| it.span.start < span.start);
+        for replacement in self.replacements.iter().skip(first) {
+            if replacement.span.end > span.end {
+                break;
+            }
+            self.copy_repaired(Span { start, end: replacement.span.start });
+            self.text(replacement.before);
+            self.copy_repaired(replacement.kept);
+            self.text(replacement.after);
+            start = replacement.span.end;
+        }
+        self.copy_repaired(Span { start, end: span.end });
+    }
+
+    /// Copies a part of the input in which nothing but lone surrogates is replaced.
+    fn copy_repaired(&mut self, span: Span) {
         let mut start = span.start;
         let first = self.surrogates.partition_point(|range| range.end <= span.start);
         for range in self.surrogates.iter().skip(first) {

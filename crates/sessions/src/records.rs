@@ -146,6 +146,7 @@ impl<'a> SessionReader<'a> {
             builder: DraftBuilder::new(source, agent.wire()),
             options,
             compaction: false,
+            references: Vec::new(),
             pending_parts: Vec::new(),
         };
         let log = SessionRecords {

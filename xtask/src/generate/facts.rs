@@ -198,9 +198,18 @@ const PECULIAR: &[Fact] = &[
     ),
     fact("OpenAI Responses: an `async` call may stay open.", By(101)),
     fact("A turn with a block of an unknown type is left as it is.", By(603)),
+    fact("Anthropic: a `tool_reference` names a tool of the request.", By(604)),
+    fact(
+        "Anthropic: `tool_addition` and `tool_removal` stand in a system message, and name tools that are known there.",
+        Not("tools may come from MCP servers and earlier changes, which the request does not list"),
+    ),
+    fact(
+        "Anthropic: calls that code made need the `container` of that code.",
+        Not("the container belongs to the request, not to the history; `explain` names the field"),
+    ),
     fact(
         "Anthropic: a compaction block is first, unique and unchanged.",
-        Not("its content is signed by the server and cannot be judged from outside"),
+        Not("two betas put it in different places, and only the request's headers say which one applies; its content is signed by the server"),
     ),
     fact(
         "Anthropic: where context editing runs on the server, the client keeps sending the full history.",

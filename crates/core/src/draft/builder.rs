@@ -188,6 +188,9 @@ impl<'a> DraftBuilder<'a> {
         if !self.draft.body.surrogates.is_empty() {
             self.draft.features.insert(DraftFeatures::SURROGATE);
         }
+        if !self.draft.body.references.is_empty() {
+            self.draft.features.insert(DraftFeatures::UNRESOLVED_REFERENCE);
+        }
         if !self.draft.body.owned_calls.is_sorted_by_key(|call| call.start) {
             Arc::make_mut(&mut self.draft.body.owned_calls).sort_by_key(|call| call.start);
         }

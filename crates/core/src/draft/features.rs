@@ -62,6 +62,9 @@ impl DraftFeatures {
     /// Something of an unknown type, which may take part in pairing.
     pub const UNKNOWN: DraftFeatures = DraftFeatures(1 << 26);
 
+    /// A reference to a tool that the request does not declare.
+    pub const UNRESOLVED_REFERENCE: DraftFeatures = DraftFeatures(1 << 27);
+
     /// Whether any feature of `other` occurs.
     pub fn intersects(self, other: DraftFeatures) -> bool {
         self.0 & other.0 != 0

@@ -288,3 +288,51 @@ advice! {
         FILE` to see where, then `foxwedge fix --profile mistral FILE`.",
         "Mistral 不接受当前的消息顺序。请先运行 `foxwedge check --profile mistral FILE` 查看位置，再运行 `foxwedge fix --profile mistral FILE`。";
 }
+
+// What no history can cause.
+advice! {
+    CONTAINER:
+        "The last turn has tool calls that a program made (code execution). The history is valid; \
+        the request must name the container that runs the program: set `container` to the id in \
+        the response that made the calls.",
+        "最后一轮里有由程序（代码执行）发起的工具调用。历史记录本身是有效的；请求必须指明运行该程序的容器：请把 `container` 设为发起这些调用的响应中的 id。";
+    FOREIGN_ITEM:
+        "An item of the input belongs to another account. Items such as `program` are bound to \
+        the account that received them: send the request with that account's key, or convert the \
+        history with `foxwedge convert`, which leaves them out and says so.",
+        "输入中的某个条目属于另一个账户。`program` 等条目与收到它们的账户绑定：请使用该账户的密钥发送请求，或用 `foxwedge convert` 转换历史记录，转换时会略去这些条目并加以说明。";
+    LONG_PROPERTY:
+        "A property name in the arguments of an item is longer than OpenAI accepts. Look at the \
+        `tool_search_call` items of the input: their arguments must be sent back unchanged.",
+        "某个条目的参数里有一个属性名超过了 OpenAI 允许的长度。请检查输入中的 `tool_search_call` 条目：它们的参数必须原样送回。";
+    COMPACTION_PLACE:
+        "A request may have one `compaction` block with content, as the first block of the \
+        conversation. Send the newest one first, unchanged, and leave out what it summarizes.",
+        "一个请求只能有一个带内容的 `compaction` 块，并且它必须是对话的第一个块。请把最新的一个原样放在最前面，并去掉它所概括的内容。";
+    COMPACTION_CHANGED:
+        "A `compaction` block is not as the provider sent it, or the tools changed since. Send it \
+        back byte for byte with the same tool changes; otherwise leave the block out and send the \
+        messages that it replaced.",
+        "某个 `compaction` 块与服务商发出的内容不一致，或其后的工具有变化。请连同相同的工具变更逐字节送回；否则请去掉该块，发送它所替代的消息。";
+    COMPACTION_REFUSED:
+        "The provider cannot compact this conversation now. The history is valid: send it without \
+        the request for compaction, or run `foxwedge compact FILE`, which needs no provider.",
+        "服务商现在无法压缩这段对话。历史记录是有效的：请在不要求压缩的情况下发送，或运行 `foxwedge compact FILE`，它不需要服务商。";
+    THREAD_CONTINUED:
+        "The thread already has a message after the one that the request names, or one is being \
+        made. A message can be continued once: name the newest message, or send the whole history.",
+        "该线程在请求所指的消息之后已经有消息，或正在生成一条。一条消息只能被继续一次：请指明最新的消息，或发送完整的历史记录。";
+    THREAD_UNKNOWN:
+        "The provider has no thread that fits the request: it is gone, or the request has other \
+        settings than those stored with it. Send the whole history instead of the thread.",
+        "服务商没有与该请求相符的线程：它已不存在，或请求的设置与所保存的不同。请发送完整的历史记录，而不是线程。";
+    TOOL_LIST:
+        "The tools of the request do not fit together: two have one name, or there are too many. \
+        The history is valid; change the list of tools.",
+        "请求的工具列表有问题：有两个同名的工具，或数量过多。历史记录是有效的；请修改工具列表。";
+    UNRESOLVED_REFERENCE:
+        "A `tool_reference` names a tool that the request does not declare; most often its MCP \
+        server is gone. Run `foxwedge fix FILE` on the whole request: the reference becomes text. \
+        Or declare the tool again.",
+        "某个 `tool_reference` 所指的工具没有在请求中声明，多半是它的 MCP 服务器已不在。请对整个请求运行 `foxwedge fix FILE`：该引用会变成文本。也可以重新声明该工具。";
+}

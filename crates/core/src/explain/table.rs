@@ -8,6 +8,7 @@ mod pairing;
 mod ids;
 mod content;
 mod roles;
+mod other;
 
 use super::advice::{self, RuleAdvice};
 
@@ -25,6 +26,8 @@ pub(super) type ProviderWording = (&'static str, &'static [&'static str]);
 pub(super) enum WordingMeaning {
     /// A foxwedge rule, and other rules that cause the same text.
     Rule { code: u16, also: &'static [u16], advice: &'static RuleAdvice },
+    /// No rule: something beside the history has to change.
+    Other { advice: &'static RuleAdvice },
     /// Similar to a known wording, but about another part of the request.
     UnrelatedError,
 }
@@ -37,6 +40,7 @@ pub(super) const GROUPS: &[&[WordingGroup]] = &[
     ids::GROUPS,
     content::GROUPS,
     roles::GROUPS,
+    other::GROUPS,
     OPAQUE,
 ];
 

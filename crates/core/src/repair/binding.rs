@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::{RepairedPart, state::RepairState};
 use crate::{
+    Span,
     check::CheckOptions,
     draft::{Draft, DraftFeatures, Format, MessageFlags, Part, PartKind, SignatureState},
     profile::{Profile, binds_thinking},
@@ -184,13 +185,12 @@ fn first_edit(state: &RepairState<'_, '_>) -> Option<usize> {
     };
     // A change outside the list comes before everything: instructions and tools are part of the
     // prefix.
-    let positions = state.input.messages_at(&state.surrogates).into_iter();
-    let surrogate = positions.map(|position| position.unwrap_or(0)).min();
+    let replaced = state.replacements.first().map(|replacement| replacement.span);
+    let spans: Vec<Span> = state.surrogates.iter().copied().chain(replaced).collect();
+    let positions = state.input.messages_at(&spans).into_iter();
+    let inside = positions.map(|position| position.unwrap_or(0)).min();
     let first = (0..state.messages.len()).find(|&at| changed(at));
-    match (first, surrogate) {
-        (Some(first), Some(other)) => Some(first.min(other)),
-        (first, other) => first.or(other),
-    }
+    [first, inside].into_iter().flatten().min()
 }
 
 /// The number of leading parts of a message that are unchanged.

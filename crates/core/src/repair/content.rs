@@ -12,7 +12,7 @@ use crate::{
     lone_surrogates, placeholder,
     profile::Profile,
     report::Strategy,
-    rules::{RuleSet, empty_text},
+    rules::{RuleSet, empty_text, unresolved_reference},
 };
 
 /// Removes empty content (FW308, FW301) and items that cannot be resolved (FW206).
@@ -30,10 +30,10 @@ pub(super) fn remove_empty(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     }
 }
 
-/// Fixes FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313 and FW307.
+/// Fixes FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313, FW604 and FW307.
 pub(super) fn fix_content(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     type ContentFix = fn(&mut RepairState<'_, '_>);
-    let fixes: [(u16, ContentFix); 12] = [
+    let fixes: [(u16, ContentFix); 13] = [
         (302, fix_arguments),
         (316, fix_call_types),
         (303, fix_empty_answers),
@@ -45,6 +45,7 @@ pub(super) fn fix_content(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         (311, fix_null_contents),
         (312, trim_trailing_whitespace),
         (313, replace_surrogates),
+        (604, replace_references),
         (307, media::move_media),
     ];
     // Trailing white space matters only where the request ends with it.
@@ -373,6 +374,23 @@ fn replace_surrogates(state: &mut RepairState<'_, '_>) {
         });
     }
     state.surrogates = surrogates;
+}
+
+fn replace_references(state: &mut RepairState<'_, '_>) {
+    let draft = state.draft();
+    for at in messages_with(state, &draft, 604) {
+        for (result, references) in unresolved_reference::references_in(&draft, &draft.messages[at])
+        {
+            let tools = unresolved_reference::display_tools(draft.source, references);
+            let note = match result.kind {
+                PartKind::Answer(_) => format!("the reference to {tools} becomes text"),
+                _ => format!("the reference to {tools} is removed from the list"),
+            };
+            state.replacements.extend(references.iter().map(|reference| reference.replacement));
+            state.note_edit(604, Strategy::Recode, at, Vec::new(), note);
+        }
+    }
+    state.replacements.sort_unstable_by_key(|replacement| replacement.span.start);
 }
 
 fn remove_empty_messages(state: &mut RepairState<'_, '_>, rules: RuleSet, early: bool) {

@@ -1,16 +1,16 @@
 //! The state of a repair.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     BodyEdits, Edit, NewText, PartPatch, PartSource, RepairedMessage, RepairedPart, edits::EditLog,
 };
 use crate::{
-    Span,
+    Span, TextReplacement,
     check::CheckOptions,
     draft::{
         ContentShape, Draft, DraftBuilder, Message, MessageFlags, MessageLayout, Part, PartKind,
-        Role, TextShape,
+        Role, TextShape, UnresolvedReference,
     },
     pairing::{CallPairing, pair_calls},
     policy::Policy,
@@ -25,6 +25,8 @@ pub(super) struct RepairState<'w, 'a> {
     pub(super) edits: EditLog,
     pub(super) body: BodyEdits,
     pub(super) surrogates: Vec<Span>,
+    /// What replaces references, in order.
+    pub(super) replacements: Vec<TextReplacement>,
     /// It was changed by something other than a repair.
     pub(super) changed: bool,
 }
@@ -49,6 +51,7 @@ impl<'w, 'a> RepairState<'w, 'a> {
             edits: EditLog::default(),
             body: BodyEdits::default(),
             surrogates: Vec::new(),
+            replacements: Vec::new(),
             changed: false,
         }
     }
@@ -80,6 +83,13 @@ impl<'w, 'a> RepairState<'w, 'a> {
         *builder.body_mut() = self.input.body.clone();
         if !self.surrogates.is_empty() {
             builder.body_mut().surrogates.clear();
+        }
+        if !self.replacements.is_empty() {
+            let is_left = |reference: &UnresolvedReference| {
+                let start = reference.replacement.span.start;
+                self.replacements.binary_search_by_key(&start, |it| it.span.start).is_err()
+            };
+            Arc::make_mut(&mut builder.body_mut().references).retain(is_left);
         }
         if self.body.thinking_off {
             builder.body_mut().thinking = false;

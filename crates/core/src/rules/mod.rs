@@ -51,6 +51,7 @@ mod foreign_signature;
 mod dead_server_call;
 mod orphan_server_result;
 mod unknown_block;
+pub(crate) mod unresolved_reference;
 mod broken_parent;
 mod lost_sibling_result;
 mod duplicate_record_id;
@@ -145,6 +146,7 @@ pub const ALL: &[&Rule] = &[
     &dead_server_call::RULE,
     &orphan_server_result::RULE,
     &unknown_block::RULE,
+    &unresolved_reference::RULE,
     &broken_parent::RULE,
     &lost_sibling_result::RULE,
     &duplicate_record_id::RULE,

@@ -9,6 +9,7 @@ use crate::outline::{
     OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
     read_string, read_text, read_unknown_field, require_string, text_fullness,
 };
+use super::references::note_references;
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text};
 
 /// The role of an Anthropic role name.
@@ -183,14 +184,17 @@ pub fn read_block<'a>(
                 typed: true,
             })
         }
-        "tool_result" => PartKind::answer(DraftAnswer {
-            id: tool_use_id.into(),
-            name: None,
-            family: CallFamily::Function,
-            output: content.0,
-            content: content.1,
-            media: false,
-        }),
+        "tool_result" => {
+            note_references(reader, content.1);
+            PartKind::answer(DraftAnswer {
+                id: tool_use_id.into(),
+                name: None,
+                family: CallFamily::Function,
+                output: content.0,
+                content: content.1,
+                media: false,
+            })
+        }
         "thinking" | "redacted_thinking" => PartKind::Reasoning(signature),
         "image" | "document" => PartKind::Media,
         "server_tool_use" | "mcp_tool_use" => PartKind::ServerCall(id.map(Box::new)),
@@ -199,6 +203,7 @@ pub fn read_block<'a>(
             PartKind::Other
         }
         other if other.ends_with("_tool_result") => {
+            note_references(reader, content.1);
             PartKind::ServerAnswer(tool_use_id.map(Box::new))
         }
         "fallback" => PartKind::Fallback,

@@ -289,6 +289,7 @@ fn read_preamble(out: &mut String, to: Format, request: bool) -> Option<DraftBod
         defects: Vec::new(),
         optional: body.optional,
         owned_calls: Arc::default(),
+        references: Arc::default(),
     });
     out.truncate(length);
     body

@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use foxwedge_core::{ErrorExplanation, PlaceholderLanguage, explain, rules};
+use foxwedge_core::{ErrorExplanation, PlaceholderLanguage, explain, explain_other, rules};
 
 use crate::{
     cli::{ExplainArgs, RuleArgs},
@@ -21,21 +21,22 @@ pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
     if let Some(rule) = rules::find_rule(&text) {
         return rule::run(RuleArgs { rule: rule.label() });
     }
-    match explain(&text) {
-        Some(explanation) => {
-            write_stdout(&explanation_text(&explanation, args.language.unwrap_or_default()))?;
-            Ok(ExitCode::SUCCESS)
-        }
-        None => {
-            write_stderr(&format_error(
-                "unknown error text: it matches no known conversation error",
-                Some(
-                    "`foxwedge check FILE` checks the conversation; `foxwedge rules` lists the rules",
-                ),
-            ));
-            Ok(ExitCode::FAILURE)
-        }
+    let language = args.language.unwrap_or_default();
+    if let Some(explanation) = explain(&text) {
+        write_stdout(&explanation_text(&explanation, language))?;
+        return Ok(ExitCode::SUCCESS);
     }
+    if let Some(error) = explain_other(&text) {
+        let advice = in_language(error.advice, error.advice_zh, language);
+        let wording = paint(DIM, format_args!("{:<8}", "wording"));
+        write_stdout(&format!("{wording}  {}\n\n{advice}\n", error.provider))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    write_stderr(&format_error(
+        "unknown error text: it matches no known conversation error",
+        Some("`foxwedge check FILE` checks the conversation; `foxwedge rules` lists the rules"),
+    ));
+    Ok(ExitCode::FAILURE)
 }
 
 fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
@@ -73,11 +74,15 @@ fn explanation_text(explanation: &ErrorExplanation<'_>, language: PlaceholderLan
     for code in explanation.other_codes {
         line("also", &rule_line(*code));
     }
-    let advice = match language {
-        PlaceholderLanguage::English => explanation.advice,
-        PlaceholderLanguage::Chinese => explanation.advice_zh,
-    };
+    let advice = in_language(explanation.advice, explanation.advice_zh, language);
     format!("{text}\n{advice}\n")
+}
+
+fn in_language<'a>(english: &'a str, chinese: &'a str, language: PlaceholderLanguage) -> &'a str {
+    match language {
+        PlaceholderLanguage::English => english,
+        PlaceholderLanguage::Chinese => chinese,
+    }
 }
 
 /// Code, name and summary of a rule on one line.

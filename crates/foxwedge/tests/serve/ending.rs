@@ -81,8 +81,9 @@ fn streams_that_are_open_finish_and_are_written() {
     let drained = said
         .split_once("draining")
         .map_or(0, |(_, behind)| behind.matches("request served").count());
-    assert!(drained > 0, "{said}");
-    assert!(said.contains(&format!(r#""cut":0,"finished":{drained},"#)), "{said}");
+    // The line of a request that ended just before that may be written just after it.
+    let counted = (1..=drained).any(|it| said.contains(&format!(r#""cut":0,"finished":{it},"#)));
+    assert!(counted, "{said}");
     assert_eq!(outcomes(&folder), vec!["completed"; number]);
 }
 

@@ -16,6 +16,7 @@ pub(super) const SCRATCHES: &[ListAccident] = &[
     lose_name,
     unknown_block,
     unknown_field,
+    refer_to_tool,
     wrong_item_id,
     lose_seal,
     junk_message,
@@ -171,6 +172,29 @@ fn unknown_field(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     if let Some(holder) = object(random, list, &|_| true) {
         holder.insert((*random.pick(&["x_extra", "cache_control", "name2"])).to_owned(), value);
     }
+}
+
+fn refer_to_tool(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    let is_result = |fields: &Map<String, Value>| {
+        let kind = fields.get("type").and_then(Value::as_str);
+        kind.is_some_and(|kind| kind.ends_with("tool_result"))
+    };
+    let found: Vec<Value> = (0..random.below(4))
+        .map(|_| json!({"type": "tool_reference", "tool_name": random.pick(&["bash", "gone", "a\"b"])}))
+        .collect();
+    let Some(result) = object(random, list, &is_result).filter(|_| format == TestFormat::Anthropic)
+    else {
+        return;
+    };
+    let content = match result.get("type").and_then(Value::as_str) {
+        Some("tool_result") => {
+            let mut blocks = found;
+            blocks.insert(0, json!({"type": "text", "text": "found"}));
+            Value::Array(blocks)
+        }
+        _ => json!({"type": "tool_search_tool_search_result", "tool_references": found}),
+    };
+    set(result, "content", Some(content));
 }
 
 fn wrong_item_id(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {

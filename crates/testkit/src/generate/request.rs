@@ -42,6 +42,7 @@ pub(crate) fn around(random: &mut Random, style: &DraftStyle, list: Vec<Value>) 
             let models = ["claude-3-5-sonnet-20241022", "claude-opus-4-6", "claude-fable-5-1"];
             set("model", json!(random.pick(&models)));
             set("max_tokens", json!(1024));
+            set("tools", json!([{"name": "bash", "input_schema": {"type": "object"}}]));
             set("system", json!([{"type": "text", "text": "be brief"}]));
             if style.thinks {
                 set("thinking", json!({"type": "enabled", "budget_tokens": 1024}));

@@ -258,7 +258,9 @@ fn unlike(case: &LawCase, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -
         return Some(format!("{} slots, {} written", repair.messages.len(), after.messages.len()));
     }
     let halves = |span: Span| {
-        draft.body.surrogates.iter().any(|it| it.start < span.end && it.end > span.start)
+        let replaced = repair.replacements.iter().map(|replacement| replacement.span);
+        let mut replaced = draft.body.surrogates.iter().copied().chain(replaced);
+        replaced.any(|it| it.start < span.end && it.end > span.start)
     };
     for (repaired, message) in repair.messages.iter().zip(&after.messages) {
         let written = message.span.of(fixed);

@@ -17,6 +17,7 @@ mod placement;
 mod order;
 mod reasoning;
 mod unknown;
+mod references;
 mod inventory;
 mod repairs;
 mod atoms;
@@ -94,6 +95,7 @@ pub fn violations(
         order::RULES,
         reasoning::RULES,
         unknown::RULES,
+        references::RULES,
     ];
     let mut found = Vec::new();
     let inside = unknown::unknown_messages(format, case.reading.layout, &case.reading.messages);

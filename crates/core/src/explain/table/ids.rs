@@ -33,6 +33,8 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &[
             ("mistral", &["Tool call id has to be defined"]),
             ("openai", &["Missing parameter 'tool_call_id'"]),
+            ("any", &["missing field `tool_call_id`"]),
+            ("gemini", &["Missing call_id in content of type function_result"]),
             ("openai", &["Missing required parameter", "tool_calls[#].id'"]),
             ("openai", &["Invalid type for 'messages[#].tool_calls[#].id'"]),
             ("openai", &["Missing required parameter", "].call_id'"]),

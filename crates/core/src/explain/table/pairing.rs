@@ -11,6 +11,16 @@ pub(super) const GROUPS: &[WordingGroup] = &[
             ("anthropic", &["unexpected tool_use_id found in", "corresponding server_tool_use"]),
             ("anthropic", &["unexpected tool_use_id found in", "corresponding mcp_tool_use"]),
             ("anthropic", &["_tool_result block must have a corresponding server_tool_use"]),
+            ("anthropic", &["unexpected tool_use_id found in advisor_tool_result blocks"]),
+        ],
+    ),
+    rule(
+        604,
+        &[],
+        &advice::UNRESOLVED_REFERENCE,
+        &[
+            ("anthropic", &["Tool reference", "not found in available tools"]),
+            ("anthropic", &["tool_reference_unresolved"]),
         ],
     ),
     rule(
@@ -76,6 +86,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
             ("langgraph", &["tool_calls that do not have a corresponding ToolMessage"]),
             ("langgraph", &["INVALID_CHAT_HISTORY"]),
             ("pydantic-ai", &["message history contains unprocessed tool calls"]),
+            ("mcp", &["ids of tool_result blocks and tool_use blocks", "do not match"]),
         ],
     ),
     rule(
@@ -107,6 +118,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
             ("openai", &["role 'tool' must be a response to a preceeding message"]),
             ("deepseek", &["role 'tool' must be a response to a preceding message"]),
             ("gemini", &["function response turn comes immediately after a function call turn"]),
+            ("mcp", &["tool_result", "requires a previous message containing tool_use"]),
         ],
     ),
     rule(

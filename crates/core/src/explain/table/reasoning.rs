@@ -19,6 +19,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &[
             ("anthropic", &["signature in thinking block", "bound to a different conversation"]),
             ("anthropic", &["thinking.block_binding.prefix_mismatch_behavior"]),
+            ("anthropic", &["prefix_binding_mismatch"]),
         ],
     ),
     rule(

@@ -76,6 +76,17 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
         let (alone, beside) = (run(format, new), run(format, &format!("{call},{new}")));
         rows.push(row(603, format, format, &alone, &beside));
     }
+    let search = |tools: &str| {
+        let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
+        let found = r#"[{"type":"tool_reference","tool_name":"g"}]"#;
+        let result = format!(r#"[{{"type":"tool_result","tool_use_id":"a","content":{found}}}]"#);
+        let messages = format!(r#"[$u,{call},{{"role":"user","content":{result}}}]"#);
+        format!(r#"{{"tools":[{tools}],"messages":{messages}}}"#)
+    };
+    for profile in ["anthropic", "strict"] {
+        let (declared, gone) = (search(r#"{"name":"f"},{"name":"g"}"#), search(r#"{"name":"f"}"#));
+        rows.push(row(604, "anthropic", profile, &declared, &gone));
+    }
     let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
     let (alone, beside) =
         (r#"[$u,{"type":"new"},$u]"#.to_owned(), format!(r#"[$u,{call},{{"type":"new"}},$u]"#));
