@@ -140,8 +140,9 @@ pub(crate) fn running_calls(
     tail: TailPolicy,
 ) -> Range<usize> {
     let turn = last_turn(pairing);
-    let (first, last) = match (tail, pairing.turns.get(turn.start), pairing.turns.last()) {
-        (TailPolicy::Pending, Some(first), Some(last)) => (first, last),
+    let waits = tail == TailPolicy::Pending || draft.body.tail_waits;
+    let (first, last) = match (waits, pairing.turns.get(turn.start), pairing.turns.last()) {
+        (true, Some(first), Some(last)) => (first, last),
         _ => return 0..0,
     };
     let following = draft.messages.iter().skip(last.messages().end);

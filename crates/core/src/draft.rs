@@ -125,6 +125,8 @@ pub struct DraftBody<'a> {
     pub defects: Vec<FileDefect>,
     /// Rules whose findings do not stop the agent. Their repair must not remove thinking.
     pub optional: RuleSet,
+    /// The open calls at the end wait on purpose: the agent noted that it will answer them later.
+    pub tail_waits: bool,
     /// Calls that another call made, or that belong to a toolset, in the order of their positions.
     pub owned_calls: Arc<Vec<OwnedCall<'a>>>,
     /// References to tools that the request does not declare, in order.
@@ -238,6 +240,9 @@ impl MessageFlags {
     /// Its signed reasoning is not bound to the messages before it: it comes from a model that does
     /// not bind it.
     pub const UNBOUND: MessageFlags = MessageFlags(1 << 15);
+
+    /// Asks the provider to compact the conversation.
+    pub const TRIGGER: MessageFlags = MessageFlags(4096);
 
     /// A call that the provider runs itself and whose result is an item of its own.
     pub const HOSTED_PAIR: MessageFlags = MessageFlags(2048);

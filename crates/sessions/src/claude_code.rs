@@ -16,7 +16,7 @@ use foxwedge_formats::{
     anthropic,
     outline::{OutlineReader, UniqueFields, read_role, read_unknown_field},
 };
-use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_value};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value};
 
 /// How Claude Code loads a file. Versions before 2.1 send blank records (observed with 1.0.128 and
 /// 2.0.77); 2.1.112 and 2.1.325 skip them.
@@ -44,6 +44,7 @@ pub(super) fn read_record<'a>(
     let mut request = "";
     let mut compaction = None;
     let mut title = None;
+    let mut deferred = false;
     let mut once = UniqueFields::default();
     scan.object(|scan, key, _| {
         // Duplicates of fields that affect the conversation are rejected: which one counts would
@@ -87,6 +88,7 @@ pub(super) fn read_record<'a>(
                 }
                 parsed = Some(message);
             }
+            b"attachment" => deferred |= is_deferral(source, scan.skip()?),
             b"compactMetadata" => compaction = Some(scan.skip()?),
             b"sessionId" => {
                 let id = string_value(scan, source)?;
@@ -107,8 +109,10 @@ pub(super) fn read_record<'a>(
         Ok(())
     })?;
     metadata.record_time(record.time);
+    metadata.waits_for_tools |= deferred && record.kind == "attachment";
     match record.kind {
         "user" | "assistant" => {
+            metadata.waits_for_tools &= record.link.is_subagent;
             let Some(message) = parsed.transpose()? else {
                 return scan.fail(format!("a `{}` record without a message", record.kind));
             };
@@ -131,6 +135,16 @@ pub(super) fn read_record<'a>(
         _ => {}
     }
     Ok(())
+}
+
+/// Whether an attachment says that a hook put off a call: the call stays open until the session is
+/// resumed (since 2.1.89).
+fn is_deferral(source: &str, attachment: Span) -> bool {
+    const KIND: &str = "hook_deferred_tool";
+    let raw = attachment.of(source).as_bytes();
+    let start = raw.get(..raw.len().min(64)).unwrap_or(raw);
+    start.windows(KIND.len()).any(|it| it == KIND.as_bytes())
+        && field_text(source, attachment, "type").as_deref() == Some(KIND)
 }
 
 /// A message in the API format.

@@ -157,7 +157,8 @@ fn read_linked<'a>(
     format: RecordFormat<'a>,
     chain_rules: fn(Option<&str>) -> LoaderBehavior,
 ) -> Result<ParsedSession<'a>, ReadError> {
-    let (mut log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
+    let (mut log, mut fragments, metadata) = records::read_lines(text, agent, options, format)?;
+    fragments.body.tail_waits = metadata.waits_for_tools;
     if agent == SessionAgent::Neovate {
         neovate::mark_lost_parents(&mut log);
     }

@@ -15,6 +15,8 @@ pub struct SessionMetadata<'a> {
     pub version: Option<Cow<'a, str>>,
     /// The model of the last reply.
     pub model: Option<Cow<'a, str>>,
+    /// The agent put off the calls of the last reply: it answers them when the session is resumed.
+    pub waits_for_tools: bool,
     /// When the first record was written.
     pub started: Option<Cow<'a, str>>,
     /// When the last record was written.

@@ -199,6 +199,11 @@ const PECULIAR: &[Fact] = &[
     fact("OpenAI Responses: an `async` call may stay open.", By(101)),
     fact("A turn with a block of an unknown type is left as it is.", By(603)),
     fact("Anthropic: a `tool_reference` names a tool of the request.", By(604)),
+    fact("OpenAI Responses: a `compaction_trigger` is the last item.", By(605)),
+    fact(
+        "OpenAI Responses: `additional_tools`, `configuration_update` and `compaction` items may stand anywhere.",
+        Not("no place is documented; they pass through untouched"),
+    ),
     fact(
         "Anthropic: `tool_addition` and `tool_removal` stand in a system message, and name tools that are known there.",
         Not("tools may come from MCP servers and earlier changes, which the request does not list"),

@@ -214,6 +214,9 @@ impl<'a> DraftBuilder<'a> {
             }
             Role::User | Role::Assistant | Role::Answer | Role::Neutral => {}
         }
+        if message.flags.has(MessageFlags::TRIGGER) {
+            features.insert(DraftFeatures::TRIGGER);
+        }
         if layout == MessageLayout::Chat && calls && message.content != ContentShape::Text {
             features.insert(DraftFeatures::NULL_BESIDE_CALLS);
         }

@@ -65,6 +65,9 @@ impl DraftFeatures {
     /// A reference to a tool that the request does not declare.
     pub const UNRESOLVED_REFERENCE: DraftFeatures = DraftFeatures(1 << 27);
 
+    /// An item that asks the provider to compact the conversation.
+    pub const TRIGGER: DraftFeatures = DraftFeatures(1 << 28);
+
     /// Whether any feature of `other` occurs.
     pub fn intersects(self, other: DraftFeatures) -> bool {
         self.0 & other.0 != 0

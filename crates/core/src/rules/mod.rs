@@ -44,6 +44,7 @@ mod trailing_assistant;
 mod user_after_result;
 mod tools_not_declared;
 mod misplaced_system;
+mod misplaced_trigger;
 mod unknown_role;
 mod detached_reasoning;
 pub(crate) mod missing_reasoning;
@@ -147,6 +148,7 @@ pub const ALL: &[&Rule] = &[
     &orphan_server_result::RULE,
     &unknown_block::RULE,
     &unresolved_reference::RULE,
+    &misplaced_trigger::RULE,
     &broken_parent::RULE,
     &lost_sibling_result::RULE,
     &duplicate_record_id::RULE,

@@ -12,10 +12,16 @@ use crate::outline::OutlineReader;
 /// out at the end.
 pub(super) fn note_references(reader: &mut OutlineReader<'_>, content: Span) {
     let raw = content.of(reader.source).as_bytes();
-    if raw.first().is_some_and(|byte| *byte != b'"') && memmem::find(raw, b"tool_reference").is_some()
-    {
+    let is_list = raw.first().is_some_and(|byte| *byte != b'"');
+    if is_list && (memmem::find(raw, b"tool_reference").is_some() || has_escaped_letters(raw)) {
         reader.references.push(content);
     }
+}
+
+/// Whether a text has escapes of letters, which no usual encoder writes: `\u0074` for `t`.
+fn has_escaped_letters(raw: &[u8]) -> bool {
+    let is_letter = |at: usize| matches!(raw.get(at + 4), Some(b'4'..=b'7'));
+    memmem::find_iter(raw, b"\\u00").any(is_letter)
 }
 
 /// Finds the references to tools that the request does not declare.

@@ -288,6 +288,7 @@ fn read_preamble(out: &mut String, to: Format, request: bool) -> Option<DraftBod
         surrogates: Vec::new(),
         defects: Vec::new(),
         optional: body.optional,
+        tail_waits: false,
         owned_calls: Arc::default(),
         references: Arc::default(),
     });

@@ -395,8 +395,10 @@ fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: Response
             Role::Assistant
         }
         Some(ResponsesItemKind::ModelOutput) => {
-            if kind == Some("compaction") {
-                flags = flags.with(MessageFlags::COMPACTION);
+            match kind {
+                Some("compaction") => flags = flags.with(MessageFlags::COMPACTION),
+                Some("compaction_trigger") => flags = flags.with(MessageFlags::TRIGGER),
+                _ => {}
             }
             builder.push_part(span, PartKind::Other);
             Role::Assistant

@@ -17,6 +17,7 @@ pub(super) const SCRATCHES: &[ListAccident] = &[
     unknown_block,
     unknown_field,
     refer_to_tool,
+    ask_for_compaction,
     wrong_item_id,
     lose_seal,
     junk_message,
@@ -195,6 +196,13 @@ fn refer_to_tool(random: &mut Random, format: TestFormat, list: &mut Vec<Value>)
         _ => json!({"type": "tool_search_tool_search_result", "tool_references": found}),
     };
     set(result, "content", Some(content));
+}
+
+fn ask_for_compaction(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
+    if format == TestFormat::Responses && random.chance(30) {
+        let at = random.below(list.len() + 1);
+        list.insert(at, json!({"type": "compaction_trigger"}));
+    }
 }
 
 fn wrong_item_id(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {

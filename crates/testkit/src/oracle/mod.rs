@@ -103,7 +103,7 @@ pub fn violations(
         found.extend(rule(&case).into_iter().map(|at| {
             let message = at.trim_start_matches('[').split(']').next();
             let message = message.and_then(|index| index.parse::<usize>().ok());
-            let may_stay = matches!(code, 314 | 603)
+            let may_stay = matches!(code, 314 | 603 | 605)
                 || *code == 601 && case.reading.layout == reading::OracleLayout::Items
                 || message.is_some_and(|at| inside.get(at) == Some(&true));
             RuleViolation { code: *code, at, may_stay }

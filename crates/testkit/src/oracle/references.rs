@@ -1,4 +1,5 @@
-//! Rule 604: references to tools that the request does not declare.
+//! Rules 604 and 605: references to tools that the request does not declare, and requests for
+//! compaction that are not the last item.
 
 use serde_json::Value;
 
@@ -6,7 +7,7 @@ use super::reading::OracleBlockKind;
 use super::{OracleProfile::*, OracleRule, RuleCase};
 use crate::dialect::TestFormat;
 
-pub(super) const RULES: &[OracleRule] = &[(604, unresolved_reference)];
+pub(super) const RULES: &[OracleRule] = &[(604, unresolved_reference), (605, misplaced_trigger)];
 
 fn unresolved_reference(case: &RuleCase<'_>) -> Vec<String> {
     let reading = &case.reading;
@@ -23,6 +24,14 @@ fn unresolved_reference(case: &RuleCase<'_>) -> Vec<String> {
         matches!(block.kind, OracleBlockKind::Answer | OracleBlockKind::ServerAnswer)
             && referenced(&block.body["content"]).iter().any(|tool| !declared.contains(tool))
     })
+}
+
+fn misplaced_trigger(case: &RuleCase<'_>) -> Vec<String> {
+    if !case.under(&[OpenaiResponses, Strict]) || case.reading.format != TestFormat::Responses {
+        return Vec::new();
+    }
+    let items = &case.reading.messages;
+    case.messages(|at| at + 1 < items.len() && items[at].value["type"] == "compaction_trigger")
 }
 
 /// The tools that a result refers to.

@@ -466,3 +466,22 @@ fn a_late_result_of_a_reply_whose_records_form_a_cycle_ends() {
     ]);
     assert_eq!(left, Vec::<u16>::new(), "{fixed}");
 }
+
+#[test]
+fn a_call_that_a_hook_put_off_got_a_placeholder() {
+    let call = json!([{"type": "tool_use", "id": "a", "name": "f", "input": {}}]);
+    let mut records = vec![
+        record("r1", None, "user", json!("go")),
+        record("r2", Some("r1"), "assistant", call),
+        json!({"type": "attachment", "uuid": "r3", "parentUuid": "r2", "sessionId": "s",
+            "attachment": {"type": "hook_deferred_tool", "toolUseID": "a"}}),
+    ];
+    let (fixed, left) = repaired_session(&records);
+    assert_eq!(left, Vec::<u16>::new());
+    assert_eq!(fixed.lines().count(), 3, "it waits on purpose: {fixed}");
+    // The session went on without the answer.
+    records.push(record("r4", Some("r3"), "user", json!("and now?")));
+    let (fixed, left) = repaired_session(&records);
+    assert_eq!(left, Vec::<u16>::new());
+    assert!(fixed.contains("tool_result"), "{fixed}");
+}

@@ -88,6 +88,13 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
         rows.push(row(604, "anthropic", profile, &declared, &gone));
     }
     let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
+    for profile in ["openai-responses", "strict"] {
+        let (last, inside) = (
+            r#"[$u,{"type":"compaction_trigger"}]"#,
+            r#"[$u,{"type":"compaction_trigger"},$u]"#,
+        );
+        rows.push(row(605, "openai-responses", profile, last, inside));
+    }
     let (alone, beside) =
         (r#"[$u,{"type":"new"},$u]"#.to_owned(), format!(r#"[$u,{call},{{"type":"new"}},$u]"#));
     rows.push(row(603, "openai-responses", "openai-responses", &alone, &beside));
