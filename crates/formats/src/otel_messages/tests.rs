@@ -132,7 +132,7 @@ fn what_is_not_a_list_of_messages_is_an_error_with_its_place() {
         let error = outline(text, Profile::OpenaiChat).expect_err(text);
         assert_eq!(error.to_string(), expected, "{text}");
     }
-    let many = format!("[{}]", vec![r#"{"parts":[]}"#; 9].join(","));
+    let many = format!("[{}]", [r#"{"parts":[]}"#; 9].join(","));
     assert!(outline_otel_messages(&many, foxwedge_core::Format::OpenaiChat, 8).is_err());
 }
 
