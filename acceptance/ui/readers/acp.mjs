@@ -8,6 +8,11 @@ import * as schemas2 from "./../node_modules/@agentclientprotocol/sdk/dist/v2/sc
 import { isDeepStrictEqual } from "node:util";
 import { assert, data } from "./stream.mjs";
 
+const STATUSES = {
+  1: ["pending", "in_progress", "completed", "failed"],
+  2: ["pending", "in_progress", "paused", "completed", "failed", "cancelled"],
+};
+
 const VERSIONS = {
   1: { client: first, schemas: schemas1, update: schemas1.zSessionNotification },
   2: { client: second, schemas: schemas2, update: schemas2.zUpdateSessionNotification },
@@ -29,6 +34,8 @@ export async function read({ version, stream }) {
     if (kind === "tool_call") assert(!(id in calls), `the call ${id} starts twice`);
     if (kind === "tool_call_update" && version === 1) assert(id in calls, `the call ${id} never started`);
     if (kind.startsWith("tool_call") && status !== undefined) {
+      // The schema of version 2 accepts any string.
+      assert(STATUSES[version].includes(status), `the call ${id} has the unknown status ${status}`);
       const isFinal = ["completed", "failed", "cancelled"].includes(calls[id]);
       // A failed call may turn out to have been denied, or handed over to a person.
       const foxwedgeStatus = update._meta?.foxwedge?.status;

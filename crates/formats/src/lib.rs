@@ -23,6 +23,7 @@ mod bedrock;
 pub mod gemini;
 mod openai_chat;
 pub mod openai_responses;
+pub mod otel_messages;
 // What works on documents of any format.
 mod detect;
 mod document;

@@ -187,6 +187,8 @@ pub struct TelemetryConfig {
     pub otlp: Option<NetworkTarget>,
     /// Headers for the collector.
     pub otlp_headers: Vec<(HeaderName, SecretText)>,
+    /// Whether spans include the messages of requests and replies.
+    pub otlp_content: bool,
 }
 
 /// The log format.

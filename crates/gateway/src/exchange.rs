@@ -2,6 +2,7 @@
 
 mod identity;
 mod prepare;
+mod request_span;
 mod send;
 mod agent;
 mod summary;
@@ -290,8 +291,7 @@ async fn handle_chat(
     };
     let mut recording =
         engine.recorder.start_request(recording_start(request, &prepared, &session_guard));
-    let upstream = &prepared.route.upstream.name;
-    let mut span = engine.tracer.start_span(&request.headers, upstream, &prepared.model);
+    let mut span = request_span::start_span(&engine.tracer, request, &prepared);
     span.set_run(session_guard.session(), recording.run());
     summary.run = Some(recording.run().clone());
     let mut stop_guard = StopGuard::new(engine, recording.run().clone());
@@ -339,9 +339,7 @@ async fn handle_chat(
     }
     fill_summary(&prepared, summary);
     recording.record_changes(&prepared.guarded);
-    if prepared.guarded.action == GuardAction::Fixed {
-        span.add_repairs(&prepared.guarded.findings);
-    }
+    request_span::add_request(&mut span, &prepared);
     let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
     match response {
         Ok(UpstreamResponse::Reply { status, headers, body }) => {

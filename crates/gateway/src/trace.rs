@@ -1,11 +1,13 @@
 //! Spans for OpenTelemetry, with the names of its conventions for generative models. Disabled
 //! unless a collector is configured; then a request costs one header lookup.
 //!
-//! A span has the provider, the duration, the token usage and the repairs. It has no content. A
-//! client that disconnects is not an error.
+//! A span has the provider, the duration, the token usage and the repairs. It has content only if
+//! the configuration says so. A client that disconnects is not an error.
 
+mod attribute;
 mod export;
 mod parent;
+mod provider;
 mod span;
 
 use std::{
@@ -27,6 +29,7 @@ use foxwedge_upstream::{
 use export::SpanQueue;
 use parent::TraceParent;
 
+pub(crate) use provider::provider_name;
 pub use span::ChatSpan;
 
 /// The header that passes a trace on to another process.
@@ -38,7 +41,15 @@ pub struct ChatTracer(Option<Arc<SpanExporter>>);
 
 struct SpanExporter {
     queue: Arc<SpanQueue>,
+    content: SpanContent,
     task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Whether spans include the messages of requests and replies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SpanContent {
+    Omitted,
+    Included,
 }
 
 /// How long the export of the last spans may take.
@@ -64,7 +75,11 @@ impl ChatTracer {
             target,
             headers,
         });
-        ChatTracer::with_sender(metrics, move |body| collector.clone().send(body))
+        let content = match telemetry.otlp_content {
+            true => SpanContent::Included,
+            false => SpanContent::Omitted,
+        };
+        ChatTracer::with_sender(metrics, content, move |body| collector.clone().send(body))
     }
 
     /// A tracer that does nothing.
@@ -72,14 +87,15 @@ impl ChatTracer {
         ChatTracer(None)
     }
 
-    fn with_sender<S, F>(metrics: Metrics, send: S) -> ChatTracer
+    fn with_sender<S, F>(metrics: Metrics, content: SpanContent, send: S) -> ChatTracer
     where
         S: Fn(Bytes) -> F + Send + 'static,
         F: Future<Output = Result<(), ()>> + Send + 'static,
     {
         let queue = Arc::new(SpanQueue::new(metrics));
         let task = tokio::spawn(queue.clone().export_spans(send));
-        ChatTracer(Some(Arc::new(SpanExporter { queue, task: Mutex::new(Some(task)) })))
+        let task = Mutex::new(Some(task));
+        ChatTracer(Some(Arc::new(SpanExporter { queue, content, task })))
     }
 
     /// Starts the span of a model request. The headers are the client's: they may contain the
@@ -90,7 +106,8 @@ impl ChatTracer {
             // The client does not sample this trace.
             (Some(_), Some(Some(parent))) if !parent.sampled => ChatSpan::disabled(header_value),
             (Some(exporter), parent) => {
-                ChatSpan::start(exporter.queue.clone(), parent.flatten(), provider, model)
+                let queue = exporter.queue.clone();
+                ChatSpan::start(queue, exporter.content, parent.flatten(), provider, model)
             }
             (None, Some(Some(_))) => ChatSpan::disabled(header_value),
             (None, Some(None) | None) => ChatSpan::disabled(None),

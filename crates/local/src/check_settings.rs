@@ -142,6 +142,22 @@ impl CheckSettings {
         options
     }
 
+    /// The check options for a history in a trace: rules beside `judged` cannot be judged there.
+    pub fn options_for_trace(&self, profile: Profile, judged: RuleSet) -> CheckOptions {
+        let mut options = self.options_for_profile(profile);
+        for code in rules::ALL.iter().map(|rule| rule.code) {
+            if !judged.has(code) {
+                options.rules.remove(code);
+            }
+        }
+        options
+    }
+
+    /// The profile that a flag or the caller set.
+    pub fn profile(&self) -> Option<Profile> {
+        self.profile
+    }
+
     fn options_for_profile(&self, profile: Profile) -> CheckOptions {
         let required = RuleSet::of(profile);
         let mut set = RuleSet::default();

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Max findings of one rule listed for one file. The rest is only counted.
-const MAX_LISTED: usize = 20_000;
+pub(crate) const MAX_LISTED: usize = 20_000;
 /// Repair edits listed for one file. The document that reaches this limit is still listed in full.
 const MAX_EDITS: usize = 20_000;
 
@@ -95,6 +95,7 @@ fn add_findings(
             partner: None,
             wire: draft.format,
             excerpt,
+            request: None,
         });
     }
     file_report.edits.append(&mut edits.all);

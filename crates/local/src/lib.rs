@@ -27,4 +27,5 @@ pub mod session_overview;
 pub mod signals;
 pub mod size_limit;
 pub mod source;
+pub mod trace;
 pub mod tree;

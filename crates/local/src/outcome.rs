@@ -1,6 +1,6 @@
 //! The outcome of one target as data, the only input of reports.
 
-use std::{ops::Range, path::PathBuf};
+use std::{ops::Range, path::PathBuf, sync::Arc};
 
 use foxwedge_core::{
     Edit, Finding, FindingCounts, FixApplicability, Format, Profile, RepairLosses,
@@ -9,8 +9,11 @@ use foxwedge_formats::TextPosition;
 use foxwedge_sessions::{ParsedSession, SessionAgent};
 
 use crate::{
-    check_settings::shell_quote, excerpt::FindingExcerpt, output::clean,
+    check_settings::shell_quote,
+    excerpt::FindingExcerpt,
+    output::clean,
     session_health::SessionHealth,
+    trace::{TraceCounts, TraceRequest},
 };
 
 /// The display name of stdin.
@@ -91,6 +94,8 @@ pub struct FileReport {
     pub session: Option<SessionRef>,
     /// Health of the session.
     pub health: Option<SessionHealth>,
+    /// What it holds, if it is a trace.
+    pub trace: Option<TraceCounts>,
     /// The profiles it was checked against, without duplicates.
     pub profiles: Vec<Profile>,
     /// The first findings of each rule; after a repair, those that remain.
@@ -184,12 +189,18 @@ pub struct LocatedFinding {
     pub edits: Range<u32>,
     /// The messages around it, ready to be drawn.
     pub excerpt: Option<Box<FindingExcerpt>>,
+    /// The request that it belongs to, in a trace.
+    pub request: Option<Arc<TraceRequest>>,
 }
 
 impl LocatedFinding {
     /// The message, as `messages[3]`.
     pub fn message(&self) -> String {
-        message_path(self.wire, self.finding.location.message)
+        let message = self.finding.location.message;
+        match self.request {
+            Some(_) => format!("gen_ai.input.messages[{message}]"),
+            None => message_path(self.wire, message),
+        }
     }
 
     /// Whether a repair fixes it.

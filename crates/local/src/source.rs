@@ -196,7 +196,7 @@ fn describe_read_error(error: &ReadError) -> String {
 }
 
 /// Whether each line is a document: the first line is complete JSON and not the only line.
-fn is_lines(text: &str, is_json_lines: bool) -> bool {
+pub(crate) fn is_lines(text: &str, is_json_lines: bool) -> bool {
     let text = text.trim_start();
     let Some((first, rest)) = text.split_once('\n') else { return is_json_lines };
     let complete = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
@@ -209,7 +209,7 @@ fn is_lines(text: &str, is_json_lines: bool) -> bool {
 }
 
 /// The lines that are not blank, trimmed, with their offsets.
-fn split(text: &str) -> Vec<(usize, &str)> {
+pub(crate) fn split(text: &str) -> Vec<(usize, &str)> {
     let mut base = 0;
     let mut chunks = Vec::new();
     for line in text.split_inclusive('\n') {

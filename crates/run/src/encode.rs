@@ -69,9 +69,10 @@ impl UiFormat {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AgUiRevision {
     /// Clients of 0.0.x and newer can read it.
-    #[default]
     V0,
-    /// Only clients of 1.0 can read it. It has events for cancelled runs and for sub-agents.
+    /// Version 1.0, for clients of 1.0 and newer. It has cancelled runs, calls that a run leaves to
+    /// the application, and sub-agents.
+    #[default]
     V1,
 }
 
@@ -81,7 +82,7 @@ pub enum AcpRevision {
     /// Version 1: the response to the prompt ends the run.
     #[default]
     V1,
-    /// The draft of version 2: a session update ends the run.
+    /// Version 2: a session update ends the run, and a call can be paused or cancelled.
     V2,
 }
 

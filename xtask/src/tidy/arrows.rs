@@ -30,6 +30,7 @@ const ARROWS: [(&str, &[&str]); 21] = [
         "foxwedge-local",
         &[
             "foxwedge-core",
+            "foxwedge-json",
             "foxwedge-formats",
             "foxwedge-sessions",
             "foxwedge-run",

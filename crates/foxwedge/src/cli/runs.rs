@@ -53,15 +53,12 @@ pub(crate) struct FrameArgs {
     /// Write server-sent events, with ids that clients can resume from
     #[arg(long, help_heading = "Output")]
     pub(crate) sse: bool,
-    /// AG-UI version: 0 works with every client, 1 adds stopped runs and sub-agents
-    #[arg(
-        long,
-        value_name = "VERSION",
-        default_value = "0",
-        hide_default_value = true,
-        help_heading = "Output"
-    )]
+    /// AG-UI version: 1 for clients of 1.0 and newer, 0 for every client
+    #[arg(long, value_name = "VERSION", default_value = "1", help_heading = "Output")]
     pub(crate) agui: AgUiProtocolVersion,
+    /// Version of the Agent Client Protocol
+    #[arg(long, value_name = "VERSION", default_value = "1", help_heading = "Output")]
+    pub(crate) acp: AcpProtocolVersion,
 }
 
 impl From<FrameArgs> for RunFrameOptions {
@@ -70,7 +67,11 @@ impl From<FrameArgs> for RunFrameOptions {
             AgUiProtocolVersion::V0 => encode::AgUiRevision::V0,
             AgUiProtocolVersion::V1 => encode::AgUiRevision::V1,
         };
-        RunFrameOptions { sse: args.sse, agui }
+        let acp = match args.acp {
+            AcpProtocolVersion::V1 => encode::AcpRevision::V1,
+            AcpProtocolVersion::V2 => encode::AcpRevision::V2,
+        };
+        RunFrameOptions { sse: args.sse, agui, acp }
     }
 }
 
@@ -151,6 +152,17 @@ pub(crate) enum AgUiProtocolVersion {
     /// Needs a client of AG-UI 1.0
     #[value(name = "1")]
     V1,
+}
+
+/// Version of the Agent Client Protocol.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AcpProtocolVersion {
+    /// The response to the prompt ends the run
+    #[value(name = "1")]
+    V1,
+    /// A session update ends the run; calls can be paused and cancelled
+    #[value(name = "2")]
+    V2,
 }
 
 #[derive(Args, Debug)]

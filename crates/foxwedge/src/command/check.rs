@@ -23,6 +23,7 @@ use foxwedge_local::{
     repair_plan::{self, RepairPlan},
     size_limit,
     source::{FileCompression, InputHint, InputRejection, decode_text, decompress, parse_input},
+    trace,
 };
 
 /// The settings that apply to every target of one `check` run.
@@ -176,6 +177,33 @@ impl CheckJob {
         }
     }
 
+    /// Checks an exported trace; `None` if the content is none.
+    fn check_trace(
+        &self,
+        bytes: &[u8],
+        hint: InputHint,
+        settings: &CheckSettings,
+    ) -> Option<TargetResult> {
+        let text = foxwedge_formats::text(bytes).ok()?;
+        if settings.format().is_some() || !trace::is_trace(text, hint) {
+            return None;
+        }
+        Some(match self.mode {
+            CheckMode::Fix | CheckMode::Diff if hint.from_folder => TargetResult::Skipped,
+            CheckMode::Fix | CheckMode::Diff => TargetResult::Failed(
+                TargetFailure::new("traces are read-only: this one records what was sent").help(
+                    "`foxwedge check` names the broken requests; repair the history that the \
+                     application sends, or put `foxwedge serve` in front of the provider",
+                ),
+            ),
+            CheckMode::Check => match trace::check_trace(text, hint, settings, self.detail) {
+                Ok(report) => TargetResult::Checked(Box::new(report)),
+                Err(InputRejection::Skipped) => TargetResult::Skipped,
+                Err(InputRejection::Failed(failure)) => TargetResult::Failed(failure),
+            },
+        })
+    }
+
     /// Checks content. In fix mode, repairs it first if the plan has any edits.
     fn check_content(
         &self,
@@ -190,6 +218,9 @@ impl CheckJob {
             Ok(text) => text,
             Err(failure) => return Ok(TargetResult::Failed(failure)),
         };
+        if let Some(result) = self.check_trace(text.bytes(), hint, settings) {
+            return Ok(result);
+        }
         let source = match parse_input(&text, hint, settings) {
             Ok(source) => source,
             Err(InputRejection::Skipped) => return Ok(TargetResult::Skipped),

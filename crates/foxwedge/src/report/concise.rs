@@ -34,6 +34,10 @@ fn write_finding(out: &mut dyn Write, reported: ReportedFinding<'_>) -> io::Resu
         FixApplicability::Unsafe => " [unsafe]",
         FixApplicability::None => "",
     };
+    let place = match &reported.located.request {
+        Some(request) => format!("({}, {})", reported.located.message(), clean(&request.ids())),
+        None => format!("({})", reported.located.message()),
+    };
     writeln!(
         out,
         "{}:{}:{}: {} {} {}{}",
@@ -42,7 +46,7 @@ fn write_finding(out: &mut dyn Write, reported: ReportedFinding<'_>) -> io::Resu
         reported.located.position.column,
         paint(style, finding.rule.label()),
         cut(&clean(&finding.message), 240),
-        paint(DIM, format_args!("({})", reported.located.message())),
+        paint(DIM, place),
         paint(DIM, fixable),
     )
 }

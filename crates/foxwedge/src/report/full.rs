@@ -69,6 +69,10 @@ fn draw_finding(
         push_bar(text, &pad);
     }
     let equals = paint(FRAME, "=");
+    if let Some(request) = &located.request {
+        let request = cut(&clean(&request.describe()), 240);
+        text.push_str(&format!("{pad} {equals} {}: {request}\n", paint(BOLD, "request")));
+    }
     text.push_str(&format!("{pad} {equals} {}: {}\n", paint(BOLD, "why"), explain_cause(located)));
     let help = fix_help(name, located, edits, settings);
     text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, "help")));
@@ -226,6 +230,9 @@ fn fix_help(
         FixApplicability::Unsafe => {
             let command = settings.fix_command(Some(name), true);
             format!("`{command}`: {does}; not applied by default")
+        }
+        FixApplicability::None if located.request.is_some() => {
+            format!("a trace is read-only; `foxwedge rule {code}` explains what to change")
         }
         FixApplicability::None => {
             format!("there is no fix; `foxwedge rule {code}` explains the rule")

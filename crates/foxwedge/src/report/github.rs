@@ -19,7 +19,10 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Resu
         };
         let title = escape_property(&format!("{} {}", finding.rule.label(), finding.rule.name));
         let text = cut(&clean(&finding.message), 240);
-        let message = escape_data(&format!("{text} ({})", reported.located.message()));
+        let request = reported.located.request.as_deref();
+        let ids = request.map(|request| format!(", {}", clean(&request.ids())));
+        let place = format!("{}{}", reported.located.message(), ids.unwrap_or_default());
+        let message = escape_data(&format!("{text} ({place})"));
         let (line, column) = (reported.located.position.line, reported.located.position.column);
         let level = severity_name(finding.severity);
         writeln!(out, "::{level} {file}line={line},col={column},title={title}::{message}")?;

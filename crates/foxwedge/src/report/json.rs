@@ -14,7 +14,7 @@ use super::{
     edits::{self, LossCounts, StepEntry, StepList},
     file_findings, file_reports, findings, severity_name, unlisted, unlisted_by_rule,
 };
-use foxwedge_local::outcome::TargetOutcome;
+use foxwedge_local::{outcome::TargetOutcome, trace::TraceCounts};
 
 /// The whole document.
 #[derive(Serialize)]
@@ -34,6 +34,9 @@ struct FindingsSummary {
     messages: usize,
     findings: usize,
     fixed: usize,
+    /// Present only if a target is a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traces: Option<TraceSummary>,
     /// Findings that are counted but not listed above; only if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     unlisted: Option<usize>,
@@ -45,6 +48,32 @@ struct FindingsSummary {
     edits: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     losses: Option<LossCounts>,
+}
+
+/// The requests of all traces.
+#[derive(Serialize)]
+struct TraceSummary {
+    spans: usize,
+    requests: usize,
+    broken: usize,
+    cut_off: usize,
+    unreadable: usize,
+    partly_judged: usize,
+}
+
+impl TraceSummary {
+    fn of(outcomes: &[TargetOutcome]) -> Option<TraceSummary> {
+        let traces = || file_reports(outcomes).filter_map(|(_, report)| report.trace);
+        let sum = |count: fn(&TraceCounts) -> usize| traces().map(|trace| count(&trace)).sum();
+        traces().next().map(|_| TraceSummary {
+            spans: sum(|trace| trace.spans),
+            requests: sum(|trace| trace.requests),
+            broken: sum(|trace| trace.broken),
+            cut_off: sum(|trace| trace.cut_off),
+            unreadable: sum(|trace| trace.unreadable),
+            partly_judged: sum(|trace| trace.partly_judged),
+        })
+    }
 }
 
 /// A line after the findings.
@@ -67,6 +96,9 @@ struct FindingEntry<'a> {
     agent: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
+    /// Present only in traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request: Option<TraceRequestEntry<'a>>,
     path: &'a str,
     line: usize,
     column: usize,
@@ -75,6 +107,31 @@ struct FindingEntry<'a> {
     tool_name: Option<&'a str>,
     profile: &'static str,
     fix: FindingFixEntry<'a>,
+}
+
+/// The model request that a finding of a trace belongs to.
+#[derive(Serialize)]
+pub(super) struct TraceRequestEntry<'a> {
+    trace_id: &'a str,
+    span_id: &'a str,
+    span_name: &'a str,
+    provider: Option<&'a str>,
+    model: Option<&'a str>,
+    time: Option<&'a str>,
+}
+
+impl<'a> TraceRequestEntry<'a> {
+    pub(super) fn of(reported: ReportedFinding<'a>) -> Option<TraceRequestEntry<'a>> {
+        let request = reported.located.request.as_deref()?;
+        Some(TraceRequestEntry {
+            trace_id: &request.trace_id,
+            span_id: &request.span_id,
+            span_name: &request.name,
+            provider: request.provider.as_deref(),
+            model: request.model.as_deref(),
+            time: request.time.as_deref(),
+        })
+    }
 }
 
 /// The fix of a finding.
@@ -115,6 +172,7 @@ fn summary(outcomes: &[TargetOutcome], repaired: bool) -> FindingsSummary {
         unlisted,
         by_rule: unlisted.map(|_| by_rule(outcomes)),
         fixed: totals.fixed,
+        traces: TraceSummary::of(outcomes),
         edits: repaired.then(|| edits::total(outcomes)),
         losses: repaired.then(|| LossCounts(edits::losses(outcomes))),
     }
@@ -181,6 +239,7 @@ fn finding_entry(reported: ReportedFinding<'_>) -> FindingEntry<'_> {
         message: &finding.message,
         agent: reported.session.map(|session| session.agent.name()),
         session_id: reported.session.and_then(|session| session.id.as_deref()),
+        request: TraceRequestEntry::of(reported),
         path: reported.path,
         line: reported.located.position.line,
         column: reported.located.position.column,

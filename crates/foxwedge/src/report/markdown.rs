@@ -26,13 +26,16 @@ pub(super) fn write(
     }
     for reported in findings(outcomes).take(MAX_ROWS) {
         let finding = &reported.located.finding;
+        let request = reported.located.request.as_deref();
+        let ids = request.map(|request| format!(" {}", escape_cell(&request.ids())));
         writeln!(
             out,
-            "| {}:{}:{} `{}` | {} {} | {} | {} |",
+            "| {}:{}:{} `{}`{} | {} {} | {} | {} |",
             escape_cell(reported.path),
             reported.located.position.line,
             reported.located.position.column,
             reported.located.message(),
+            ids.unwrap_or_default(),
             finding.rule.label(),
             finding.rule.name,
             escape_cell(&finding.message),

@@ -14,7 +14,7 @@ use super::{
     ReportedFinding,
     edits::{self, LossCounts, StepList},
     file_reports, findings,
-    json::{fix_entry, write_pretty},
+    json::{TraceRequestEntry, fix_entry, write_pretty},
     severity_name, unlisted_by_rule,
 };
 use foxwedge_local::outcome::STDIN;
@@ -129,6 +129,7 @@ fn result_entry(reported: ReportedFinding<'_>, rule_index: usize) -> SarifResult
             profile: finding.profile.name(),
             agent: reported.session.map(|session| session.agent.name()),
             session_id: reported.session.and_then(|session| session.id.as_deref()),
+            request: TraceRequestEntry::of(reported),
             fix: fix_entry(reported),
         },
     }

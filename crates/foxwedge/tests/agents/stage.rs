@@ -22,7 +22,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_foxwedge");
 const TOKEN: &str = "canary-token-0123456789";
 
 /// Variables that would change what is served.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 15] = [
     "FOXWEDGE_CONFIG",
     "FOXWEDGE_LISTEN",
     "FOXWEDGE_STORE",
@@ -31,6 +31,7 @@ const VARIABLES: [&str; 14] = [
     "FOXWEDGE_STORE_CONTENT",
     "FOXWEDGE_UPSTREAM",
     "FOXWEDGE_OTLP",
+    "FOXWEDGE_OTLP_CONTENT",
     "FOXWEDGE_FAKE",
     "FOXWEDGE_FAKE_LOG",
     "CLAUDE_CONFIG_DIR",

@@ -63,6 +63,7 @@ mod follow_stopped;
 mod runs;
 mod runs_replay;
 mod store;
+mod traces;
 mod store_damage;
 mod store_postgres;
 mod serve_configuration;

@@ -44,9 +44,16 @@ fn frames_can_be_had_instead() {
     sandbox.write("events.jsonl", lines.join("\n"));
     let ran = sandbox.run(&["runs", "replay", "events.jsonl", "--as", "jsonl"]);
     assert_eq!((ran.code, ran.out), (0, lines.join("\n") + "\n"));
-    let ran =
-        sandbox.run(&["runs", "replay", "events.jsonl", "--as", "agui", "--sse", "--agui", "1"]);
+    let frames = |flags: &[&str]| {
+        sandbox.run(&[&["runs", "replay", "events.jsonl", "--as"], flags].concat())
+    };
+    let ran = frames(&["agui", "--sse"]);
     assert!(ran.out.starts_with("id: 1.1\ndata: {\"type\":\"RUN_STARTED\""), "{}", ran.out);
+    assert_eq!(ran.out, frames(&["agui", "--sse", "--agui", "1"]).out);
+    assert!(ran.out.contains("\"protocolVersion\":\"1.0\""), "{}", ran.out);
+    assert!(!frames(&["agui", "--agui", "0"]).out.contains("protocolVersion"));
+    assert!(!frames(&["acp"]).out.contains("\"state_update\""));
+    assert!(frames(&["acp", "--acp", "2"]).out.contains("\"state\":\"idle\""));
     let ran = sandbox.run(&["runs", "replay", "events.jsonl", "--as", "agui", "--truth"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
 }

@@ -4,7 +4,7 @@
 use crate::sandbox::{Ran, Sandbox};
 
 /// Variables that a configuration is read from.
-pub(crate) const VARIABLES: [&str; 17] = [
+pub(crate) const VARIABLES: [&str; 18] = [
     "FOXWEDGE_CONFIG",
     "FOXWEDGE_LISTEN",
     "FOXWEDGE_MODE",
@@ -15,6 +15,7 @@ pub(crate) const VARIABLES: [&str; 17] = [
     "FOXWEDGE_UPSTREAM",
     "FOXWEDGE_UPSTREAM_KEY",
     "FOXWEDGE_OTLP",
+    "FOXWEDGE_OTLP_CONTENT",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_HEADERS",
     "OPENAI_API_KEY",

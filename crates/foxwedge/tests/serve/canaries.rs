@@ -141,12 +141,13 @@ fn looked_at(gateway: &Gateway) -> Vec<(String, String)> {
     all
 }
 
-/// Where planted values are, behind a gateway with these settings.
-fn found(settings: &str) -> Vec<String> {
+/// Where planted values are, behind a gateway with these settings and settings of `[telemetry]`.
+fn found(settings: &str, telemetry: &str) -> Vec<String> {
     let spans = Arc::new(Mutex::new(String::new()));
     let (provider, collector) = (Provider::scripted(), collector(&spans));
     let folder = Temporary::folder();
-    let more = format!("{settings}\n[telemetry]\notlp = \"http://{}\"\n", collector.address);
+    let otlp = format!("otlp = \"http://{}\"\n", collector.address);
+    let more = format!("{settings}\n[telemetry]\n{otlp}{telemetry}");
     let upstreams = UPSTREAMS.replace("UP", &provider.address.to_string());
     let config = config(&folder, provider.address, &more) + &upstreams;
     let variables = [("PLANTED_KEY", "sk-canary-ours"), ("PLANTED_HEADER", "canary-team")];
@@ -191,13 +192,13 @@ fn found(settings: &str) -> Vec<String> {
 fn nothing_that_was_planted_is_found() {
     let _turn = turn();
     assert!(TOKEN.contains(CANARY));
-    assert_eq!(found(""), Vec::<String>::new());
+    assert_eq!(found("", ""), Vec::<String>::new());
 }
 
 #[test]
 fn the_search_finds_what_is_kept_on_purpose() {
     let _turn = turn();
-    let places = found("[record]\nstore_content = true\n");
+    let places = found("[record]\nstore_content = true\n", "");
     for expected in ["/v1/runs/", "/v1/repairs/", "runs.db-wal"] {
         assert!(places.iter().any(|place| place.starts_with(expected)), "{expected}: {places:?}");
     }
@@ -205,4 +206,11 @@ fn the_search_finds_what_is_kept_on_purpose() {
     for never in ["the log", "/metrics", "spans", "an error"] {
         assert!(!places.iter().any(|place| place.starts_with(never)), "{never}: {places:?}");
     }
+}
+
+#[test]
+fn messages_are_exported_only_on_purpose() {
+    let _turn = turn();
+    let places = found("", "otlp_content = true\n");
+    assert!(places.len() == 1 && places[0].starts_with("spans"), "{places:?}");
 }

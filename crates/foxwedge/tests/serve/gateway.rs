@@ -19,7 +19,7 @@ use crate::{
 pub(crate) const TOKEN: &str = "canary-token-0123456789";
 
 /// Variables that would change what is served.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 13] = [
     "FOXWEDGE_CONFIG",
     "FOXWEDGE_LISTEN",
     "FOXWEDGE_STORE",
@@ -28,6 +28,7 @@ const VARIABLES: [&str; 12] = [
     "FOXWEDGE_STORE_CONTENT",
     "FOXWEDGE_UPSTREAM",
     "FOXWEDGE_OTLP",
+    "FOXWEDGE_OTLP_CONTENT",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",

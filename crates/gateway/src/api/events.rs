@@ -71,8 +71,8 @@ fn format(request: &ApiRequest<'_>) -> Result<UiFormat, ApiError> {
 
 fn options(request: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
     let agui = match request.parameter("agui_version")?.as_deref() {
-        None | Some("0") => AgUiRevision::V0,
-        Some("1") => AgUiRevision::V1,
+        None | Some("1") => AgUiRevision::V1,
+        Some("0") => AgUiRevision::V0,
         Some(_) => return Err(error::bad_request("`agui_version` must be 0 or 1")),
     };
     let acp = match request.parameter("acp_version")?.as_deref() {

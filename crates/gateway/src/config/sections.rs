@@ -86,7 +86,8 @@ pub(super) fn telemetry(
     root: &SectionReader<'_>,
 ) -> TelemetryConfig {
     let mut section = reader.open_section(root, "telemetry");
-    let TelemetrySettings { log } = TelemetrySettings::read(reader, &mut section, None);
+    let TelemetrySettings { log, otlp_content } =
+        TelemetrySettings::read(reader, &mut section, None);
     let otlp = otlp(reader, &mut section);
     let mut otlp_headers: Vec<(HeaderName, SecretText)> = Vec::new();
     for (name, text, origin) in read_otlp_pairs(reader, &section) {
@@ -107,7 +108,7 @@ pub(super) fn telemetry(
         }
     }
     reader.close_section(section);
-    TelemetryConfig { log, otlp, otlp_headers }
+    TelemetryConfig { log, otlp, otlp_headers, otlp_content }
 }
 
 /// Reads the headers for the collector, as in the file or as the variable lists them.

@@ -182,6 +182,8 @@ settings! {
         /// Log format.
         log: GatewayLogFormat = GatewayLogFormat::Text,
             variables: &["FOXWEDGE_LOG"], flag: Some(("--log", |flags| &flags.log));
+        /// Whether spans include the messages of requests and replies.
+        otlp_content: bool = false, variables: &["FOXWEDGE_OTLP_CONTENT"];
     }
 
     /// The simple settings of `[network]`.

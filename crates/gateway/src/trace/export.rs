@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use super::attribute::text_attribute;
 use crate::metrics::{DroppedItem, Metrics};
 
 /// Spans that wait for their export.
@@ -22,11 +23,16 @@ pub(super) struct SpanQueue {
 #[derive(Default)]
 struct QueuedSpans {
     spans: Vec<Value>,
+    /// Bytes of the messages in them.
+    message_bytes: usize,
     closed: bool,
 }
 
 /// Maximum number of waiting spans.
 pub(super) const MAX_QUEUED_SPANS: usize = 2_048;
+
+/// Maximum bytes of the messages in all waiting spans. Further spans are sent without messages.
+const MAX_QUEUED_MESSAGE_BYTES: usize = 8 << 20;
 
 /// From this number on, spans are sent without waiting for more.
 const EXPORT_BATCH_SIZE: usize = 256;
@@ -42,13 +48,25 @@ impl SpanQueue {
         SpanQueue { waiting: Mutex::default(), wake: Notify::new(), metrics }
     }
 
-    /// Adds a span, if there is room.
-    pub(super) fn push(&self, span: Value) {
+    /// Adds a span with its messages, as far as there is room.
+    pub(super) fn push(&self, mut span: Value, messages: Vec<(&'static str, String)>) {
         let mut waiting = self.lock();
         if waiting.closed || waiting.spans.len() >= MAX_QUEUED_SPANS {
             drop(waiting);
             self.metrics.count_dropped(DroppedItem::Spans, 1);
             return;
+        }
+        let attributes = span.get_mut("attributes").and_then(Value::as_array_mut);
+        if let Some(attributes) = attributes {
+            for (key, messages) in messages {
+                let bytes = waiting.message_bytes + messages.len();
+                if bytes <= MAX_QUEUED_MESSAGE_BYTES {
+                    waiting.message_bytes = bytes;
+                    attributes.push(text_attribute(key, &messages));
+                } else {
+                    attributes.push(text_attribute("foxwedge.omitted", key));
+                }
+            }
         }
         waiting.spans.push(span);
         let count = waiting.spans.len();
@@ -78,6 +96,7 @@ impl SpanQueue {
             }
             let (spans, closed) = {
                 let mut waiting = self.lock();
+                waiting.message_bytes = 0;
                 (mem::take(&mut waiting.spans), waiting.closed)
             };
             for batch in spans.chunks(EXPORT_BATCH_SIZE) {

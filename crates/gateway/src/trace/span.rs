@@ -8,10 +8,18 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_formats::model::{self, StopReason};
+use foxwedge_formats::{
+    model::{self, StopReason},
+    otel_messages::write_output_messages,
+};
 use serde_json::{Value, json};
 
-use super::{export::SpanQueue, parent::TraceParent};
+use super::{
+    SpanContent,
+    attribute::{number_attribute, text_attribute},
+    export::SpanQueue,
+    parent::TraceParent,
+};
 use crate::{FindingTally, record::ReplyCompletion};
 
 /// The span of one model request. It ends when it is dropped.
@@ -33,6 +41,9 @@ struct OpenChatSpan {
     began: u64,
     model: Box<str>,
     attributes: Vec<Value>,
+    content: SpanContent,
+    /// Messages of the request and the reply.
+    messages: Vec<(&'static str, String)>,
     events: Vec<Value>,
     /// The status of a failure; 0 if there was none.
     failed: AtomicU16,
@@ -46,6 +57,7 @@ impl ChatSpan {
 
     pub(super) fn start(
         queue: Arc<SpanQueue>,
+        content: SpanContent,
         parent: Option<TraceParent>,
         provider: &str,
         model: &str,
@@ -63,6 +75,8 @@ impl ChatSpan {
                 text_attribute("gen_ai.provider.name", provider),
                 text_attribute("gen_ai.request.model", model),
             ],
+            content,
+            messages: Vec::new(),
             events: Vec::new(),
             failed: AtomicU16::new(0),
             ended: None,
@@ -85,6 +99,23 @@ impl ChatSpan {
         }
     }
 
+    /// Sets the upstream, by its name in the configuration.
+    pub fn set_upstream(&mut self, name: &str) {
+        if let ChatSpanState::On(open) = &mut self.0 {
+            open.attributes.push(text_attribute("foxwedge.upstream", name));
+        }
+    }
+
+    /// Sets the messages that were sent. `messages` is called only if the span includes content.
+    pub fn set_input_messages(&mut self, messages: impl FnOnce() -> Option<String>) {
+        if let ChatSpanState::On(open) = &mut self.0
+            && open.content == SpanContent::Included
+            && let Some(messages) = messages()
+        {
+            open.add_messages("gen_ai.input.messages", messages);
+        }
+    }
+
     /// Adds the repairs.
     pub fn add_repairs(&mut self, findings: &[FindingTally]) {
         if let ChatSpanState::On(open) = &mut self.0 {
@@ -102,7 +133,7 @@ impl ChatSpan {
         }
     }
 
-    /// Sets the metadata of the reply, never its content.
+    /// Sets the metadata of the reply, and its content only if the span includes content.
     pub fn set_reply(&mut self, reply: &model::ModelReply<'_>) {
         if let ChatSpanState::On(open) = &mut self.0 {
             let attributes = &mut open.attributes;
@@ -113,12 +144,28 @@ impl ChatSpan {
                     "value": { "arrayValue": { "values": [reason] } },
                 }));
             }
+            let names = [
+                ("gen_ai.response.id", reply.id.as_deref()),
+                ("gen_ai.response.model", reply.model.as_deref()),
+            ];
+            for (key, value) in names {
+                let value = value.filter(|value| !value.is_empty());
+                attributes.extend(value.map(|value| text_attribute(key, value)));
+            }
             let usage = [
                 ("gen_ai.usage.input_tokens", reply.usage.input),
                 ("gen_ai.usage.output_tokens", reply.usage.output),
+                ("gen_ai.usage.cache_read.input_tokens", reply.usage.cache_read),
+                ("gen_ai.usage.cache_creation.input_tokens", reply.usage.cache_written),
+                ("gen_ai.usage.reasoning.output_tokens", reply.usage.reasoning),
             ];
             for (key, value) in usage {
                 attributes.extend(value.map(|value| number_attribute(key, value)));
+            }
+            if open.content == SpanContent::Included {
+                let reason = reply.stop.as_ref().map(finish_reason);
+                let messages = write_output_messages(reply, reason);
+                open.add_messages("gen_ai.output.messages", messages);
             }
         }
     }
@@ -134,6 +181,20 @@ impl ChatSpan {
     pub fn set_failure(&self, status: u16) {
         if let ChatSpanState::On(open) = &self.0 {
             open.failed.store(status, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Maximum bytes of the messages in one attribute. Collectors limit the size of a request.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+impl OpenChatSpan {
+    /// Adds messages. Those that are too large are left out whole: half a JSON text is useless.
+    fn add_messages(&mut self, key: &'static str, messages: String) {
+        if messages.len() <= MAX_MESSAGE_BYTES {
+            self.messages.push((key, messages));
+        } else {
+            self.attributes.push(text_attribute("foxwedge.omitted", key));
         }
     }
 }
@@ -166,7 +227,7 @@ impl Drop for OpenChatSpan {
         if let (Some(parent), Some(fields)) = (self.parent, span.as_object_mut()) {
             fields.insert("parentSpanId".to_owned(), format!("{parent:016x}").into());
         }
-        self.queue.push(span);
+        self.queue.push(span, std::mem::take(&mut self.messages));
     }
 }
 
@@ -186,14 +247,6 @@ fn finish_reason<'a>(stop: &'a StopReason<'_>) -> &'a str {
         StopReason::MalformedCall => "malformed",
         StopReason::Other(_) => "other",
     }
-}
-
-fn text_attribute(key: &str, value: &str) -> Value {
-    json!({ "key": key, "value": { "stringValue": value } })
-}
-
-fn number_attribute(key: &str, value: u64) -> Value {
-    json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
 
 /// Nanoseconds since 1970.

@@ -6,9 +6,13 @@ use crate::{FindingTally, record::ReplyCompletion};
 
 /// The spans that a collector receives while `work` uses a tracer.
 async fn collected(work: impl FnOnce(&ChatTracer)) -> Vec<Value> {
+    collected_with(SpanContent::Omitted, work).await
+}
+
+async fn collected_with(content: SpanContent, work: impl FnOnce(&ChatTracer)) -> Vec<Value> {
     let bodies = Arc::new(Mutex::new(Vec::new()));
     let received = bodies.clone();
-    let tracer = ChatTracer::with_sender(Metrics::new(), move |body: Bytes| {
+    let tracer = ChatTracer::with_sender(Metrics::new(), content, move |body: Bytes| {
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         received.lock().expect("nobody panicked").push(body);
         async { Ok(()) }
@@ -90,6 +94,63 @@ async fn a_span_has_provider_model_usage_and_repairs() {
 }
 
 #[tokio::test]
+async fn messages_are_included_only_if_the_configuration_says_so() {
+    let work = |tracer: &ChatTracer| {
+        let mut span = tracer.start_span(&HeaderMap::new(), "openai", "m");
+        span.set_upstream("own");
+        span.set_input_messages(|| Some("[{\"role\":\"user\",\"parts\":[]}]".to_owned()));
+        let part = model::ContentPart::Text(model::JsonText::from("canary"));
+        let mut reply = model::ModelReply {
+            id: Some("chatcmpl-1".into()),
+            model: Some("m-2026".into()),
+            parts: vec![part.into()],
+            stop: Some(StopReason::End),
+            ..model::ModelReply::default()
+        };
+        reply.usage.cache_read = Some(3);
+        reply.usage.reasoning = Some(2);
+        span.set_reply(&reply);
+        span.set_completion(ReplyCompletion::Complete);
+        let mut large = tracer.start_span(&HeaderMap::new(), "openai", "large");
+        large.set_input_messages(|| Some("x".repeat((1 << 20) + 1)));
+    };
+    let spans = collected(work).await;
+    assert!(!spans.iter().any(|span| span.to_string().contains("messages")), "{spans:?}");
+    assert!(!spans.iter().any(|span| span.to_string().contains("canary")), "{spans:?}");
+    let spans = collected_with(SpanContent::Included, work).await;
+    let output = "[{\"role\":\"assistant\",\"parts\":[{\"type\":\"text\",\"content\":\"canary\"}],\
+                  \"finish_reason\":\"stop\"}]";
+    for (key, value) in [
+        ("foxwedge.upstream", json!({"stringValue": "own"})),
+        ("gen_ai.response.id", json!({"stringValue": "chatcmpl-1"})),
+        ("gen_ai.response.model", json!({"stringValue": "m-2026"})),
+        ("gen_ai.usage.cache_read.input_tokens", json!({"intValue": "3"})),
+        ("gen_ai.usage.reasoning.output_tokens", json!({"intValue": "2"})),
+        ("gen_ai.input.messages", json!({"stringValue": "[{\"role\":\"user\",\"parts\":[]}]"})),
+        ("gen_ai.output.messages", json!({"stringValue": output})),
+    ] {
+        let of_model = |name: &str| spans.iter().find(|span| span["name"] == name);
+        assert_eq!(attribute(of_model("chat m").expect("a span"), key), Some(&value), "{key}");
+        let omitted = attribute(of_model("chat large").expect("a span"), "foxwedge.omitted");
+        assert_eq!(omitted, Some(&json!({"stringValue": "gen_ai.input.messages"})));
+    }
+}
+
+#[tokio::test]
+async fn waiting_messages_take_a_limited_number_of_bytes() {
+    let spans = collected_with(SpanContent::Included, |tracer| {
+        for _ in 0..20 {
+            let mut span = tracer.start_span(&HeaderMap::new(), "openai", "m");
+            span.set_input_messages(|| Some("x".repeat(1 << 20)));
+        }
+    })
+    .await;
+    let with_messages =
+        spans.iter().filter(|span| attribute(span, "gen_ai.input.messages").is_some()).count();
+    assert_eq!((spans.len(), with_messages), (20, 8));
+}
+
+#[tokio::test]
 async fn a_disconnect_is_no_error_and_a_failure_is_one() {
     let spans = collected(|tracer| {
         let headers = HeaderMap::new();
@@ -142,7 +203,8 @@ fn without_a_collector_the_trace_is_passed_on_without_a_span() {
 #[tokio::test]
 async fn dropped_spans_are_counted() {
     let metrics = Metrics::new();
-    let tracer = ChatTracer::with_sender(metrics.clone(), |_| async { Err(()) });
+    let tracer =
+        ChatTracer::with_sender(metrics.clone(), SpanContent::Omitted, |_| async { Err(()) });
     for _ in 0..export::MAX_QUEUED_SPANS + 5 {
         drop(tracer.start_span(&HeaderMap::new(), "p", "m"));
     }

@@ -128,6 +128,7 @@ async fn events_are_available_in_every_format_and_from_any_position() {
     let events = |query: &str| format!("/v1/runs/{run}/events{query}");
     let table = [
         ("", "text/event-stream", "\"RUN_FINISHED\""),
+        ("?format=agui&agui_version=0", "text/event-stream", "\"RUN_FINISHED\""),
         ("?format=agui&agui_version=1", "text/event-stream", "\"RUN_FINISHED\""),
         ("?format=ai-sdk&replay=true", "text/event-stream", "[DONE]"),
         ("?format=acp", "text/event-stream", "end_turn"),
@@ -141,6 +142,12 @@ async fn events_are_available_in_every_format_and_from_any_position() {
         assert!(end > answer.body.len() / 2, "{query}: {}", answer.body);
     }
     let whole = fetch(to, ANN, &events("")).await.body;
+    let of_version = async |version: &str| {
+        fetch(to, ANN, &events(&format!("?format=agui&agui_version={version}"))).await.body
+    };
+    assert_eq!(whole, of_version("1").await);
+    assert!(whole.contains("\"protocolVersion\":\"1.0\""), "{whole}");
+    assert!(!of_version("0").await.contains("protocolVersion"));
     let ids: Vec<&str> = whole.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
     let (middle, last) = (ids[ids.len() / 2], ids[ids.len() - 1]);
     let header = |id: &str| format!("{}last-event-id: {id}\r\n", key(ANN));

@@ -98,6 +98,7 @@ pub(crate) fn config() -> GatewayConfig {
             log: GatewayLogFormat::Json,
             otlp: None,
             otlp_headers: Vec::new(),
+            otlp_content: false,
         },
         console: ConsoleConfig::default(),
         upstreams: vec![upstream],

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foxwedge_run::{
     EventPayload, RunEffect, SharedId, UiChange,
-    encode::{AgUiRevision, EncoderOptions, FrameId, RunEncoder, UiFormat, UiFrame},
+    encode::{AcpRevision, AgUiRevision, EncoderOptions, FrameId, RunEncoder, UiFormat, UiFrame},
 };
 
 /// How frames are written.
@@ -14,6 +14,8 @@ pub struct RunFrameOptions {
     pub sse: bool,
     /// The revision of AG-UI.
     pub agui: AgUiRevision,
+    /// The revision of the Agent Client Protocol.
+    pub acp: AcpRevision,
 }
 
 /// Writes the frames of several runs.
@@ -68,12 +70,17 @@ impl RunFrameWriter {
     }
 
     fn encoder(&mut self, run: &SharedId, effect: &RunEffect) -> &mut RunEncoder {
-        let (format, agui, session) = (self.format, self.options.agui, &self.session);
+        let (format, session) = (self.format, &self.session);
+        let RunFrameOptions { agui, acp, .. } = self.options;
         self.encoders.entry(run.clone()).or_insert_with(|| {
             let session =
                 session.clone().or_else(|| started_session(effect)).unwrap_or_else(|| run.clone());
-            let options =
-                EncoderOptions { run: Some(run.clone()), agui, ..EncoderOptions::new(&session) };
+            let options = EncoderOptions {
+                run: Some(run.clone()),
+                agui,
+                acp,
+                ..EncoderOptions::new(&session)
+            };
             RunEncoder::new(format, options)
         })
     }

@@ -30,6 +30,10 @@ pub(super) fn explain(text: &str, is_per_line: bool) -> TargetFailure {
         return TargetFailure::new("this looks like a session file, but of an unknown agent")
             .help(format!("if it is one of {}, pass it with --format", agents.join(", ")));
     }
+    if has("resourceSpans") || has("resource_spans") {
+        return TargetFailure::new("this is an exported trace, which only `foxwedge check` reads")
+            .help("`foxwedge check FILE` finds the broken requests in it");
+    }
     if is_per_line && has("role") {
         return TargetFailure::new("each line is one message, not one conversation")
             .help("join them into a list first: `jq -s . FILE | foxwedge check -`");

@@ -1,8 +1,8 @@
 //! The Agent Client Protocol: JSON-RPC messages of an agent.
 //!
-//! In version 1 the response to the prompt ends the run, so every update comes before it. In the
-//! draft of version 2 the prompt is answered when it is accepted, and the session state shows when
-//! the run is over. What neither version supports is sent as a notification of our own, whose name
+//! In version 1 the response to the prompt ends the run, so every update comes before it. In
+//! version 2 the prompt is answered when it is accepted, and the session state shows when
+//! the run is over, and a call can be paused or cancelled. What neither version supports is sent as a notification of our own, whose name
 //! starts with `_`; clients ignore notifications they do not know.
 
 mod tools;
@@ -69,7 +69,7 @@ impl AcpEncoder {
                 }
             }
             TrackedChange::ToolStatus(tool, status) => {
-                sink.push_frame(self.update(tools::status_update(tool, status)));
+                sink.push_frame(self.update(tools::status_update(self.version, tool, status)));
             }
             TrackedChange::ToolProgress(tool, content) => {
                 sink.push_frame(self.update(tools::progress_update(tool, content)));

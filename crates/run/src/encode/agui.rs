@@ -1,9 +1,11 @@
 //! AG-UI: events with a `type`.
 //!
-//! Clients of 1.0 support sub-agents and cancelled runs. Older clients reject cancelled runs and
-//! would show text of a sub-agent as text of the run, so they get it as a card.
+//! Clients of 1.0 support sub-agents, cancelled runs, and calls that a run leaves to the
+//! application. Older clients reject cancelled runs and would show text of a sub-agent as text of
+//! the run, so they get it as a card.
 
 mod end;
+mod pending_calls;
 mod subagents;
 
 use super::{
@@ -17,6 +19,7 @@ use crate::{
     ActivityCard, ApprovalKind, ApprovalVerdict, RawJson, RunProblem, RunStart, SharedId,
     ToolStatus,
 };
+use pending_calls::PendingCalls;
 use subagents::SubagentTracker;
 
 /// Encodes one run as AG-UI.
@@ -27,6 +30,7 @@ pub(super) struct AgUiEncoder {
     model: Option<SharedId>,
     /// The message that the next call belongs to.
     message: Option<SharedId>,
+    pending_calls: PendingCalls,
     subagents: SubagentTracker,
 }
 
@@ -38,6 +42,7 @@ impl AgUiEncoder {
             run: run.clone(),
             model: None,
             message: None,
+            pending_calls: PendingCalls::default(),
             subagents: SubagentTracker::new(options.agui),
         }
     }
@@ -48,6 +53,7 @@ impl AgUiEncoder {
                 self.write_run_start(epoch, at, started, sink)
             }
             TrackedChange::StepStarted { turn, message } => {
+                self.pending_calls.write_results(sink);
                 self.message = Some(message.clone());
                 sink.push_frame(event("STEP_STARTED").text("stepName", &step_name(turn)).finish());
             }
@@ -101,7 +107,12 @@ impl AgUiEncoder {
             TrackedChange::Problem(problem) => sink.push_frame(problem_event(problem)),
             TrackedChange::RunEnded(ending) => {
                 self.subagents.end_all(sink);
-                sink.push_frame(end::end_event(self, &ending));
+                let pending = match end::can_leave_calls(&ending) {
+                    true => self.pending_calls.take_ids(),
+                    false => Vec::new(),
+                };
+                self.pending_calls.write_results(sink);
+                sink.push_frame(end::end_event(self, &ending, &pending));
             }
         }
     }
@@ -134,6 +145,9 @@ impl AgUiEncoder {
             return;
         }
         let parent = part.parent.as_ref();
+        if parent.is_none() {
+            self.pending_calls.write_results(sink);
+        }
         self.subagents.announce_subagent(parent, sink);
         match part.kind {
             TrackedPartKind::Text => {
@@ -223,7 +237,13 @@ impl AgUiEncoder {
             .text("content", &ending.content.plain())
             .text("role", "tool")
             .object("metadata", metadata);
-        sink.push_frame(self.subagents.with_subagent(result, tool.parent.as_ref()).finish());
+        let frame = self.subagents.with_subagent(result, tool.parent.as_ref()).finish();
+        if self.version == AgUiRevision::V1 && PendingCalls::may_be_pending(tool, ending) {
+            sink.push_frame(status_event(tool, ending.status));
+            self.pending_calls.hold_back(tool, frame);
+        } else {
+            sink.push_frame(frame);
+        }
     }
 }
 

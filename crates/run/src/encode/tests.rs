@@ -48,7 +48,14 @@ fn client_sees_text_calls_and_outcome_of_every_scene() {
                 .filter_map(|it| it["delta"].as_str())
                 .collect();
             assert_eq!(own_text, scene.text, "{}", scene.name);
+            let pending = events.last().and_then(|it| it.pointer("/outcome/pendingToolCallIds"));
+            let is_pending = |id: &Value| {
+                pending.is_some_and(|ids| ids.as_array().is_some_and(|ids| ids.contains(id)))
+            };
             let status = |id: &Value| {
+                if is_pending(id) {
+                    return Some(ToolStatus::HandedOver);
+                }
                 let result = of_kind("TOOL_CALL_RESULT").find(|it| it["toolCallId"] == *id)?;
                 ToolStatus::from_name(result.pointer("/metadata/status")?.as_str()?)
             };
@@ -200,6 +207,78 @@ fn every_call_status_ends_as_its_format_requires() {
 }
 
 #[test]
+fn calls_handed_over_at_the_end_are_left_to_the_application() {
+    let asks = "start\n step 1\n call b Ask\n call a Ask\n call c Bash\n \
+                settle a handed_over \"later\"\n settle b handed_over \"later\"\n \
+                settle c succeeded \"ok\"\n done 1\n";
+    let table = [
+        ("end completed", json!(["b", "a"]), vec!["c"]),
+        ("end no_text", json!(["b", "a"]), vec!["c"]),
+        // The model has seen that they were handed over.
+        ("step 2\n say m On.\n end completed", Value::Null, vec!["c", "a", "b"]),
+        ("say m On.\n end completed", Value::Null, vec!["c", "a", "b"]),
+        // Only a successful run leaves calls to the application.
+        ("end stopped", Value::Null, vec!["c", "a", "b"]),
+        ("end max_turns", Value::Null, vec!["c", "a", "b"]),
+        ("fail x Too many requests", Value::Null, vec!["c", "a", "b"]),
+        ("call w Bash\n ask w ask1 approval\n end completed", Value::Null, vec!["c", "a", "b"]),
+    ];
+    for (rest, pending, with_result) in table {
+        let changes = scenes::script::changes(&format!("{asks}{rest}"));
+        let options = EncoderOptions::new(&SharedId::from("s"));
+        let frames = encode(UiFormat::AgUi, &options, &changes);
+        assert_eq!(judge::judge(UiFormat::AgUi, &options, &frames), Ok(()), "{}", told(&frames));
+        let events: Vec<Value> =
+            frames.iter().map(|frame| serde_json::from_str(&frame.data).expect("JSON")).collect();
+        let end = events.last().expect("an end");
+        let found = end.pointer("/outcome/pendingToolCallIds").cloned().unwrap_or_default();
+        assert_eq!(found, pending, "{rest}");
+        let results = events.iter().filter(|event| event["type"] == "TOOL_CALL_RESULT");
+        let calls: Vec<&str> = results.filter_map(|event| event["toolCallId"].as_str()).collect();
+        assert_eq!(calls, with_result, "{rest}");
+
+        let older = EncoderOptions { agui: AgUiRevision::V0, ..options };
+        let frames = encode(UiFormat::AgUi, &older, &changes);
+        assert!(!told(&frames).contains("pendingToolCallIds"), "{rest}");
+    }
+}
+
+#[test]
+fn acp_2_shows_calls_that_started_and_wait_as_paused() {
+    let table = [
+        ("status a running", "in_progress", "in_progress"),
+        // It has not started, so it is not paused.
+        ("ask a ask1 approval\n status a awaiting_approval", "pending", "pending"),
+        (
+            "status a running\n ask a ask1 approval\n status a awaiting_approval",
+            "pending",
+            "paused",
+        ),
+        // Asking is what the tool does.
+        ("ask a ask1 question\n status a awaiting_approval", "pending", "paused"),
+        (
+            "ask a ask1 question\n status a awaiting_approval\n reply a ask1 answered\n status a pending",
+            "pending",
+            "in_progress",
+        ),
+    ];
+    for (rest, first, second) in table {
+        let changes = scenes::script::changes(&format!(
+            "start\n step 1\n open a Bash\n ready a {{}}\n {rest}"
+        ));
+        for (acp, expected) in [(AcpRevision::V1, first), (AcpRevision::V2, second)] {
+            let options = EncoderOptions { acp, ..EncoderOptions::new(&SharedId::from("s")) };
+            let frames = encode(UiFormat::Acp, &options, &changes);
+            let values = frames.iter().map(|frame| serde_json::from_str::<Value>(&frame.data));
+            let statuses: Vec<Value> = values
+                .filter_map(|value| value.ok()?.pointer("/params/update/status").cloned())
+                .collect();
+            assert_eq!(statuses.last(), Some(&json!(expected)), "{rest} as {acp:?}");
+        }
+    }
+}
+
+#[test]
 fn call_denied_after_it_settled_is_corrected_once() {
     let tool = ToolRef { call: SharedId::from("a"), turn: 1 };
     let (reason, content) = (None, RawJson::string("words"));
@@ -311,7 +390,7 @@ fn formats_have_names_and_headers() {
 fn voices() -> Vec<(UiFormat, EncoderOptions)> {
     let plain = EncoderOptions::new(&SharedId::from("s"));
     vec![
-        (UiFormat::AgUi, plain.clone()),
+        (UiFormat::AgUi, EncoderOptions { agui: AgUiRevision::V0, ..plain.clone() }),
         (UiFormat::AgUi, EncoderOptions { agui: AgUiRevision::V1, ..plain.clone() }),
         (UiFormat::AiSdk, plain.clone()),
         (UiFormat::Acp, plain.clone()),
@@ -348,6 +427,8 @@ fn end_of_call(value: &Value) -> Option<String> {
     let kind = value["type"].as_str().unwrap_or_default();
     let found = match kind {
         "TOOL_CALL_RESULT" => value.pointer("/metadata/status"),
+        // The result of a call that was handed over is held back.
+        "CUSTOM" => value.pointer("/value/status"),
         _ if kind.starts_with("tool-output") => value.get("type"),
         _ => value.pointer("/params/update/status").filter(|status| *status != "pending"),
     };

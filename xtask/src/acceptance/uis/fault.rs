@@ -15,6 +15,8 @@ pub(super) enum StreamFault {
     WithoutLast(&'static str),
     /// Every frame with this text is left out of a run that does not end in an error.
     Open(&'static str),
+    /// The first text is replaced by the second one.
+    Changed(&'static str, &'static str),
     /// The last frame comes twice.
     TwoEnds,
 }
@@ -26,6 +28,9 @@ impl fmt::Display for StreamFault {
                 write!(formatter, "without `{text}`")
             }
             StreamFault::WithoutLast(text) => write!(formatter, "without the last `{text}`"),
+            StreamFault::Changed(text, other) => {
+                write!(formatter, "with `{other}` instead of `{text}`")
+            }
             StreamFault::TwoEnds => write!(formatter, "with two ends"),
         }
     }
@@ -44,13 +49,18 @@ impl StreamFault {
                 let last = left.iter().rposition(|frame| frame.data.contains(text))?;
                 left.remove(last);
             }
+            StreamFault::Changed(text, other) => {
+                for frame in &mut left {
+                    frame.data = frame.data.replace(text, other);
+                }
+            }
             StreamFault::TwoEnds => {
                 let end = left.iter().rfind(|frame| frame.data != "[DONE]")?.clone();
                 let at = left.iter().rposition(|frame| frame.data != "[DONE]")?;
                 left.insert(at, end);
             }
         }
-        let changed = left.len() != frames.len();
+        let changed = left != frames;
         // The ids are no part of the fault.
         for (seq, frame) in (1..).zip(&mut left) {
             frame.id = FrameId { seq, part: 1 };
@@ -82,6 +92,11 @@ pub(super) fn of(client: UiClient) -> Vec<StreamFault> {
                 faults.push(StreamFault::Open("\"REASONING_MESSAGE_END\""));
                 faults.push(StreamFault::Open("\"REASONING_END\""));
                 faults.push(StreamFault::Open("\"SUBAGENT_FINISHED\""));
+            }
+            if client.version == 1 {
+                let ids = "\"pendingToolCallIds\":[\"";
+                faults.push(StreamFault::Changed(ids, "\"pendingToolCallIds\":[\"other-"));
+                faults.push(StreamFault::Changed(ids, "\"formerToolCallIds\":[\""));
             }
             faults
         }
@@ -125,6 +140,8 @@ mod tests {
             (StreamFault::WithoutLast("a"), "a b a c", Some("a b c")),
             (StreamFault::Open("a"), "a b", Some("b")),
             (StreamFault::Open("a"), "a \"RUN_ERROR\"", None),
+            (StreamFault::Changed("a", "x"), "a b a", Some("x b x")),
+            (StreamFault::Changed("a", "x"), "b", None),
             (StreamFault::TwoEnds, "a b [DONE]", Some("a b b [DONE]")),
         ];
         for (fault, before, expected) in table {

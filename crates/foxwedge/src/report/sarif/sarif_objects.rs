@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{SarifResults, SarifUri};
 use crate::report::{
     edits::{LossCounts, StepList},
-    json::FindingFixEntry,
+    json::{FindingFixEntry, TraceRequestEntry},
 };
 
 #[derive(Serialize)]
@@ -105,6 +105,8 @@ pub(super) struct SarifResultProperties<'a> {
     pub(super) agent: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<TraceRequestEntry<'a>>,
     pub(super) fix: FindingFixEntry<'a>,
 }
 

@@ -206,6 +206,7 @@ max_repairs = 0
 max_repair_bytes = 0
 [telemetry]
 log = "json"
+otlp_content = true
 otlp = "http://collector:4318"
 otlp_headers = { authorization = "Bearer canary-otlp" }
 [console]

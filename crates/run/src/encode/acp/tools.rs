@@ -34,9 +34,17 @@ pub(super) fn arguments_update(tool: &TrackedTool, input: &RawJson) -> JsonObjec
     update(&tool.id).json("rawInput", input)
 }
 
-pub(super) fn status_update(tool: &TrackedTool, status: ToolStatus) -> JsonObjectWriter {
+pub(super) fn status_update(
+    version: AcpRevision,
+    tool: &TrackedTool,
+    status: ToolStatus,
+) -> JsonObjectWriter {
+    // In version 2 a call that waits is pending before it starts, and paused after that.
+    let has_begun = version == AcpRevision::V2 && tool.begun;
     let acp_status = match status {
         ToolStatus::Running => "in_progress",
+        ToolStatus::AwaitingApproval if has_begun => "paused",
+        ToolStatus::Unknown | ToolStatus::Pending if has_begun => "in_progress",
         ToolStatus::Unknown
         | ToolStatus::Pending
         | ToolStatus::AwaitingApproval

@@ -2,17 +2,22 @@
 
 use super::{AgUiEncoder, event, with_timestamp};
 use crate::{
-    ApprovalKind, Outcome,
+    ApprovalKind, Outcome, SharedId,
     encode::{
         AgUiRevision, common_fields,
-        json::{JsonObjectWriter, array},
+        json::{JsonObjectWriter, array, quote},
         tracker::{RunEnding, TrackedTool},
     },
 };
 
 /// The last event. A failed run ends with an error, any other run is finished. `metadata` always
-/// carries the outcome; `outcome` does only where the client supports it.
-pub(super) fn end_event(encoder: &AgUiEncoder, ending: &RunEnding<'_>) -> String {
+/// carries the outcome; `outcome` does only where the client supports it. The calls that the run
+/// leaves to the application have no result.
+pub(super) fn end_event(
+    encoder: &AgUiEncoder,
+    ending: &RunEnding<'_>,
+    pending_calls: &[SharedId],
+) -> String {
     let usage = ending.ended.usage.as_ref().map(|usage| {
         let tokens = JsonObjectWriter::new().optional_text("model", encoder.model.as_deref());
         array([common_fields::add_usage(tokens, usage).finish()])
@@ -42,7 +47,7 @@ pub(super) fn end_event(encoder: &AgUiEncoder, ending: &RunEnding<'_>) -> String
             let finished = with_timestamp(event("RUN_FINISHED"), ending.at)
                 .text("threadId", &encoder.thread)
                 .text("runId", &encoder.run);
-            let finished = match outcome_object(encoder.version, ending) {
+            let finished = match outcome_object(encoder.version, ending, pending_calls) {
                 Some(outcome) => finished.object("outcome", outcome),
                 None => finished,
             };
@@ -57,7 +62,11 @@ pub(super) fn end_event(encoder: &AgUiEncoder, ending: &RunEnding<'_>) -> String
 
 /// The outcome in AG-UI terms. Reaching the turn limit is not a success, and AG-UI has no outcome
 /// for it.
-fn outcome_object(version: AgUiRevision, ending: &RunEnding<'_>) -> Option<JsonObjectWriter> {
+fn outcome_object(
+    version: AgUiRevision,
+    ending: &RunEnding<'_>,
+    pending_calls: &[SharedId],
+) -> Option<JsonObjectWriter> {
     if !ending.waiting.is_empty() {
         let interrupts = ending.waiting.iter().flat_map(|tool| interrupts(tool));
         return Some(
@@ -68,7 +77,13 @@ fn outcome_object(version: AgUiRevision, ending: &RunEnding<'_>) -> Option<JsonO
         (
             Outcome::Completed | Outcome::NoText | Outcome::Refused,
             AgUiRevision::V0 | AgUiRevision::V1,
-        ) => Some(JsonObjectWriter::new().text("type", "success")),
+        ) => {
+            let success = JsonObjectWriter::new().text("type", "success");
+            Some(match pending_calls {
+                [] => success,
+                ids => success.list("pendingToolCallIds", ids.iter().map(|id| quote(id))),
+            })
+        }
         (Outcome::Stopped | Outcome::Replaced, AgUiRevision::V1) => {
             Some(JsonObjectWriter::new().text("type", "cancelled"))
         }
@@ -78,6 +93,13 @@ fn outcome_object(version: AgUiRevision, ending: &RunEnding<'_>) -> Option<JsonO
             AgUiRevision::V0 | AgUiRevision::V1,
         ) => None,
     }
+}
+
+/// Whether the run may leave calls to the application: only a successful run names them, and one
+/// that waits for a person is not successful yet.
+pub(super) fn can_leave_calls(ending: &RunEnding<'_>) -> bool {
+    ending.waiting.is_empty()
+        && matches!(ending.outcome, Outcome::Completed | Outcome::NoText | Outcome::Refused)
 }
 
 fn finished_reason(outcome: Outcome) -> Option<&'static str> {

@@ -141,9 +141,13 @@ impl AgUiRead {
         let empty = Vec::new();
         let interrupts = event["outcome"]["interrupts"].as_array().unwrap_or(&empty);
         insist((*outcome == "interrupt") != interrupts.is_empty(), "it waits for nothing")?;
+        let pending = event["outcome"]["pendingToolCallIds"].as_array().unwrap_or(&empty);
+        let may_leave = version == AgUiRevision::V1 && *outcome == "success";
+        insist(pending.is_empty() || may_leave, "only a success leaves calls")?;
         let waiting_calls: Vec<_> = interrupts.iter().map(|it| it["toolCallId"].as_str()).collect();
         for (call, answers) in &self.answers {
-            let waits = waiting_calls.contains(&Some(call.as_str()));
+            let waits = waiting_calls.contains(&Some(call.as_str()))
+                || pending.iter().any(|it| it == call.as_str());
             insist(waits == (*answers == 0), format!("{call} has {answers} answers"))?;
         }
         Ok(())
@@ -359,8 +363,21 @@ fn acp(version: AcpRevision, messages: &[Value]) -> Result<(), String> {
                 let has_ended = ended.contains(&status.as_str());
                 insist(!has_ended || corrects, complain("the call is over"))?;
                 if let Some(now) = update["status"].as_str() {
-                    let known = ["pending", "in_progress", "completed", "failed"].contains(&now);
-                    insist(known || version == AcpRevision::V2, complain("no such status"))?;
+                    let known: &[&str] = match version {
+                        AcpRevision::V1 => &["pending", "in_progress", "completed", "failed"],
+                        AcpRevision::V2 => &[
+                            "pending",
+                            "in_progress",
+                            "paused",
+                            "completed",
+                            "failed",
+                            "cancelled",
+                        ],
+                    };
+                    insist(known.contains(&now), complain("no such status"))?;
+                    let began_running = ["in_progress", "paused"].contains(&status.as_str());
+                    let goes_back = version == AcpRevision::V2 && began_running && now == "pending";
+                    insist(!goes_back, complain("the call has started already"))?;
                     *status = now.to_owned();
                 }
             }
@@ -377,7 +394,8 @@ fn acp(version: AcpRevision, messages: &[Value]) -> Result<(), String> {
         }
     }
     insist(is_over && open_requests.is_empty(), "it never ends, or somebody is still asked")?;
-    let has_open_call = calls.values().any(|status| status == "pending" || status == "in_progress");
+    let open = ["pending", "in_progress", "paused"];
+    let has_open_call = calls.values().any(|status| open.contains(&status.as_str()));
     insist(!has_open_call, "a call is open at the end")
 }
 

@@ -1,7 +1,7 @@
 //! Runs as lists of changes. `cargo xtask uis` sends them to the official clients.
 
 #[path = "script.rs"]
-mod script;
+pub(crate) mod script;
 
 use super::run::{Outcome, ToolStatus, UiChange};
 
@@ -228,14 +228,73 @@ const ASKING: Table = &[
            end no_text"#,
     ),
     (
+        "question-deferred-with-others",
+        "I wait.",
+        "a=succeeded q=handed_over p=handed_over",
+        r#"start
+           step 1
+           say m I wait.
+           call a Bash
+           call q AskUserQuestion
+           call p AskUserQuestion
+           settle p handed_over "The question went to the user."
+           settle q handed_over "The question went to the user."
+           settle a succeeded "ok"
+           done 1
+           end completed"#,
+    ),
+    (
+        "question-handed-over-and-on",
+        "Go on.",
+        "q=handed_over",
+        r#"start
+           step 1
+           call q AskUserQuestion
+           settle q handed_over "The question went to the user."
+           done 1
+           step 2
+           say m Go on.
+           done 2
+           end completed"#,
+    ),
+    (
+        "stopped-after-a-hand-over",
+        "",
+        "q=handed_over",
+        r#"start
+           step 1
+           call q AskUserQuestion
+           settle q handed_over "The question went to the user."
+           end stopped"#,
+    ),
+    (
+        "asked-while-running",
+        "Done.",
+        "a=succeeded",
+        r#"start
+           step 1
+           call a Bash
+           ask a ask1 approval
+           status a awaiting_approval
+           reply a ask1 allowed
+           status a running
+           settle a succeeded "ok"
+           say m Done.
+           done 1
+           end completed"#,
+    ),
+    (
         "question-answered",
         "Blue it is.",
         "q=succeeded",
         r#"start
            step 1
-           call q AskUserQuestion
+           open q AskUserQuestion
+           ready q {"questions":[]}
            ask q ask1 question
+           status q awaiting_approval
            reply q ask1 answered
+           status q pending
            settle q succeeded "blue"
            say m Blue it is.
            done 1

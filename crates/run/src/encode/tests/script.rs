@@ -10,7 +10,7 @@ use super::super::run::{
 
 /// Parses a script. `|` separates deltas, `@call` names the call that started a sub-agent, `/2`
 /// puts a call into the second turn, and `¶` stands for a line break.
-pub(super) fn changes(script: &str) -> Vec<UiChange> {
+pub(crate) fn changes(script: &str) -> Vec<UiChange> {
     script.lines().flat_map(line).collect()
 }
 

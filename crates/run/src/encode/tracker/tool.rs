@@ -17,6 +17,8 @@ pub(in crate::encode) struct TrackedTool {
     pub(in crate::encode) parent: Option<SharedId>,
     pub(in crate::encode) title: Option<String>,
     pub(in crate::encode) status: ToolStatus,
+    /// Whether it started: it was running, or it asked a person a question.
+    pub(in crate::encode) begun: bool,
     /// The arguments, as far as they arrived in deltas.
     pub(in crate::encode) arguments: String,
     /// Whether the arguments are complete, or no more will come.
@@ -51,6 +53,7 @@ impl TrackedTool {
             parent,
             title,
             status: ToolStatus::Pending,
+            begun: false,
             arguments: String::new(),
             ready: false,
             requests: Vec::new(),
@@ -65,7 +68,7 @@ impl TrackedTool {
 
     /// The sort key at the end of a run. Calls of sub-agents are sorted newest first, since newer
     /// ones may belong to older ones.
-    pub(super) fn order(&self) -> u64 {
+    pub(in crate::encode) fn order(&self) -> u64 {
         if self.parent.is_some() { u64::MAX - self.opened } else { self.opened }
     }
 
@@ -88,6 +91,7 @@ impl TrackedTool {
         // A final status comes with `ToolSettled`.
         if !status.is_final() {
             self.status = status;
+            self.begun |= status == ToolStatus::Running;
             emit(TrackedChange::ToolStatus(self, status));
         }
     }
@@ -105,6 +109,7 @@ impl TrackedTool {
         let ApprovalRequest { call: _, id: key, kind, prompt, choices } = request;
         let (prompt, choices, key) = (prompt.clone(), choices.clone(), key.clone());
         let tracked = TrackedRequest { id, kind: *kind, prompt, choices, key };
+        self.begun |= *kind == ApprovalKind::Question;
         emit(TrackedChange::ApprovalRequested(self, &tracked));
         self.requests.push(tracked);
     }
