@@ -59,6 +59,8 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod open_calls;
+mod nested_changes;
 mod gemini_history;
 mod gemini_cli;
 mod sequence_rewriter;
