@@ -23,6 +23,8 @@ mod bedrock;
 pub mod gemini;
 mod openai_chat;
 pub mod openai_responses;
+// Lists that are sent to any of them.
+mod ai_sdk;
 // What works on documents of any format.
 mod detect;
 mod document;
@@ -37,6 +39,7 @@ use foxwedge_core::{CheckOptions, Draft, Format, Profile, Repair, repair};
 
 use foxwedge_json::JsonScanner;
 
+pub use ai_sdk::AiSdkList;
 pub use detect::{DetectionConfidence, FormatDetection, detect};
 pub use document::DocumentFrame;
 pub use envelope::RequestEnvelope;
