@@ -128,7 +128,8 @@ fn setting_losses(request: &ModelRequest<'_>) -> Vec<Loss> {
         let note = format!("`{key}` is not part of a message list");
         Loss { kind, location: LossLocation::Request, note }
     };
-    keys.map(loss).collect()
+    let model = request.settings.model.as_ref().map(|_| "model");
+    model.into_iter().chain(keys).map(loss).collect()
 }
 
 /// Encodes the parts of a history.

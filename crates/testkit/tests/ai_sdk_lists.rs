@@ -310,3 +310,58 @@ fn lists_are_recognized_and_other_documents_are_not() {
         assert_eq!(&detect_agent(&text), expected, "{text}");
     }
 }
+
+#[test]
+fn parts_are_written_in_the_format_of_a_provider() {
+    let signed = json!({"anthropic": {"signature": "c2ln"}});
+    let result = |id: &str, output: Value| json!({"type": "tool-result", "toolCallId": id, "toolName": "f", "output": output});
+    let call = |id: &str| json!({"type": "tool-call", "toolCallId": id, "toolName": "f", "input": {"a": 1}});
+    let model = json!([
+        {"role": "user", "content": [
+            {"type": "file", "mediaType": "image/png", "data": {"type": "data", "data": "aGk="}},
+            {"type": "image", "image": "https://a.example/b.png"},
+            {"type": "file", "mediaType": "audio/wav", "data": "aGk="},
+        ]},
+        {"role": "assistant", "content": [
+            {"type": "reasoning", "text": "hm", "providerOptions": signed},
+            {"type": "reasoning", "text": "unsigned"},
+            call("1"), call("2"), call("3"), call("4"),
+        ]},
+        {"role": "tool", "content": [
+            result("1", json!({"type": "json", "value": [1]})),
+            result("2", json!({"type": "error-text", "value": "no"})),
+            result("3", json!({"type": "content", "value": [
+                {"type": "text", "text": "see"},
+                {"type": "image-data", "data": "aGk=", "mediaType": "image/png"},
+            ]})),
+            result("4", json!({"type": "execution-denied", "reason": "never"})),
+        ]},
+    ]);
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}});
+    let tool_use = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {"a": 1}});
+    let expected = json!([
+        {"role": "user", "content": [
+            image,
+            {"type": "image", "source": {"type": "url", "url": "https://a.example/b.png"}},
+        ]},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            tool_use("1"), tool_use("2"), tool_use("3"), tool_use("4"),
+        ]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "1", "content": "[1]"},
+            {"type": "tool_result", "tool_use_id": "2", "content": "no", "is_error": true},
+            {"type": "tool_result", "tool_use_id": "3", "content": [{"type": "text", "text": "see"}, image]},
+            {"type": "tool_result", "tool_use_id": "4", "content": "never", "is_error": true},
+        ]},
+    ]);
+    let text = model.to_string();
+    let readable = readable_text(text.as_bytes()).expect("small");
+    let agent = SessionAgent::AiSdkModel;
+    let session = read(&readable, agent, outline_options(agent.profile())).expect("a list");
+    let history: Value = serde_json::from_str(&session.history()).expect("JSON");
+    assert_eq!(history, expected);
+    let lost = session.history_losses();
+    let lost: Vec<&str> = lost.iter().map(|loss| loss.kind.name()).collect();
+    assert_eq!(lost, ["media", "reasoning"]);
+}

@@ -159,7 +159,10 @@ fn thinking_block(source: &str, part: Span) -> Option<String> {
 
 /// An image or a document, by URL or with its data.
 fn media_block(source: &str, part: Span) -> Option<String> {
-    let data = ["url", "data", "image"].iter().find_map(|key| field_text(source, part, key))?;
+    // Since version 7 it may be an object.
+    let holder = field_value(source, part, "data").filter(|it| it.of(source).starts_with('{'));
+    let holder = holder.unwrap_or(part);
+    let data = ["url", "data", "image"].iter().find_map(|key| field_text(source, holder, key))?;
     let is_image = matches!(
         field_text(source, part, "type").as_deref(),
         Some("image" | "image-data" | "image-url")
