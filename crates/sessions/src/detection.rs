@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, ai_sdk, lines::lines};
+use super::{SessionAgent, lines::lines, message_list};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -31,7 +31,7 @@ pub fn detect_agent(source: &str) -> AgentDetection {
     if old_gemini_list(source).is_some() {
         return AgentDetection::Known(SessionAgent::GeminiCli);
     }
-    if let Some(list) = ai_sdk::detect(source) {
+    if let Some(list) = message_list::detect(source) {
         return AgentDetection::Known(list);
     }
     // Torn records give a hint that counts only if no intact record is recognized.
@@ -177,7 +177,7 @@ fn detect_list(source: &str) -> AgentDetection {
     if found {
         return AgentDetection::Known(SessionAgent::Cline);
     }
-    ai_sdk::detect(source).map_or(AgentDetection::Unknown, AgentDetection::Known)
+    message_list::detect(source).map_or(AgentDetection::Unknown, AgentDetection::Known)
 }
 
 /// Where the list of messages begins in an older Gemini CLI file: one object over many lines.

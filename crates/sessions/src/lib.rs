@@ -40,6 +40,7 @@ mod values;
 mod records;
 mod list;
 mod agent;
+mod message_list;
 mod detection;
 mod nodes;
 mod rewritten_file;
@@ -131,7 +132,7 @@ pub fn read<'a>(
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
         SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
-            let list = ai_sdk::list_start(text.as_str()).unwrap_or(0);
+            let list = message_list::list_start(text.as_str()).unwrap_or(0);
             let (log, fragments, metadata) =
                 list::read_elements(text, agent, options, list, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
