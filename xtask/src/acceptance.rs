@@ -13,6 +13,7 @@ mod sdks;
 mod clients;
 mod console;
 mod uis;
+mod lists;
 mod gateway;
 mod live;
 mod mcp;
@@ -36,11 +37,12 @@ pub(crate) struct AcceptanceSuite {
 }
 
 /// All suites, in the order in which `./test --all` runs them.
-pub(crate) const SUITES: [AcceptanceSuite; 8] = [
+pub(crate) const SUITES: [AcceptanceSuite; 9] = [
     suite("sdks", &["--foxwedge BINARY"], sdks::run),
     suite("clients", &["--logs N", "--seed S"], clients::run),
     suite("console", &["--write"], console::run),
     suite("uis", &["--random N"], uis::run),
+    suite("lists", &["--foxwedge BINARY"], lists::run),
     suite("gateway", &["--foxwedge BINARY"], gateway::run),
     suite("live", &["--foxwedge BINARY", "--claude-code CLI", "--story PART"], live::run),
     suite("mcp", &[], mcp::run),

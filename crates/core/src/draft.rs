@@ -187,6 +187,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// Whether results can be blocks of this message.
+    pub fn can_hold_results(&self) -> bool {
+        self.role.is_user() && !self.flags.has(MessageFlags::NO_RESULTS)
+    }
+
     /// The indices of its parts.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.first as usize..self.last as usize
@@ -249,6 +254,9 @@ impl MessageFlags {
 
     /// Only references something stored on the server.
     pub const REFERENCE: MessageFlags = MessageFlags(1024);
+
+    /// A message of the user that cannot hold results: they have messages of their own.
+    pub const NO_RESULTS: MessageFlags = MessageFlags(4096);
 
     /// Whether all flags of `other` are set.
     pub fn has(self, other: MessageFlags) -> bool {

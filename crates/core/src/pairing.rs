@@ -9,7 +9,9 @@
 use std::{collections::HashMap, ops::Range};
 
 use crate::{
-    draft::{AnswerShape, CallFamily, Draft, DraftCall, Format, MessageLayout, PartKind, Role},
+    draft::{
+        AnswerShape, CallFamily, Draft, DraftCall, Format, Message, MessageLayout, PartKind, Role,
+    },
     placeholder,
 };
 
@@ -149,7 +151,7 @@ fn group_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let mut next = 0;
     while next < pairing.calls.len() {
         let message = pairing.calls[next].message();
-        let run_end = find_run_end(draft, message, Role::is_assistant);
+        let run_end = find_run_end(draft, message, |message| message.role.is_assistant());
         let end_calls = next + calls_before(&pairing.calls[next..], run_end);
         let lone_calls =
             if items { 0 } else { trailing_turn(&pairing.calls[next..end_calls], run_end) };
@@ -185,9 +187,9 @@ fn push_turn(
 }
 
 /// One past the last message of the run that `from` belongs to.
-fn find_run_end(draft: &Draft<'_>, from: usize, belongs: fn(Role) -> bool) -> usize {
+fn find_run_end(draft: &Draft<'_>, from: usize, belongs: fn(&Message) -> bool) -> usize {
     let rest = draft.messages.get(from..).unwrap_or(&[]);
-    from + rest.iter().take_while(|message| belongs(message.role)).count()
+    from + rest.iter().take_while(|message| belongs(message)).count()
 }
 
 fn calls_before(calls: &[PairedCall], end: usize) -> usize {
@@ -213,11 +215,11 @@ fn trailing_turn(calls: &[PairedCall], run_end: usize) -> usize {
 fn find_home(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {
     match draft.layout() {
         MessageLayout::Chat | MessageLayout::Items => {
-            let home = end..find_run_end(draft, end, |role| role == Role::Answer);
+            let home = end..find_run_end(draft, end, |message| message.role == Role::Answer);
             (home.clone(), home.end..home.end)
         }
         MessageLayout::Blocks => {
-            let run = find_run_end(draft, end, Role::is_user);
+            let run = find_run_end(draft, end, Message::can_hold_results);
             let first = run.min(end + 1);
             (end..first, first..run)
         }

@@ -14,7 +14,7 @@ use foxwedge_core::{EditLog, Finding, Format, Policy, Profile};
 
 use crate::model::{IdentifierReplacement, Loss};
 
-pub use request::{compose, request};
+pub use request::{compose, message_list, request};
 pub use response::{ConvertedResponse, response};
 
 /// Options of a conversion.

@@ -24,6 +24,8 @@ pub mod gemini;
 mod openai_chat;
 pub mod openai_responses;
 pub mod otel_messages;
+// Lists that are sent to any of them.
+mod ai_sdk;
 // What works on documents of any format.
 mod detect;
 mod document;
@@ -38,6 +40,7 @@ use foxwedge_core::{CheckOptions, Draft, Format, Profile, Repair, repair};
 
 use foxwedge_json::JsonScanner;
 
+pub use ai_sdk::AiSdkList;
 pub use detect::{DetectionConfidence, FormatDetection, detect};
 pub use document::DocumentFrame;
 pub use envelope::RequestEnvelope;

@@ -19,7 +19,7 @@ mod chat;
 
 pub(crate) use chat::ChatArgs;
 pub(crate) use compact::CompactArgs;
-pub(crate) use convert::{ConversionKind, ConvertArgs, ConvertToolMode};
+pub(crate) use convert::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;
 pub(crate) use runs::{
     DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs, PruneArgs,

@@ -103,6 +103,8 @@ pub fn find(agents: &[SessionAgent]) -> SessionListing {
             SessionAgent::GeminiCli => gemini_cli::find_sessions(&mut search),
             SessionAgent::Neovate => neovate::find_sessions(&mut search),
             SessionAgent::Cline => cline::find_sessions(&mut search),
+            // An application keeps its lists where it likes.
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
     let mut found = search.found;

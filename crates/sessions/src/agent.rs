@@ -15,10 +15,14 @@ pub enum SessionAgent {
     Neovate,
     /// Cline, Roo Code and Kilo Code.
     Cline,
+    /// Applications of the AI SDK: a list of `UIMessage`.
+    AiSdkUi,
+    /// Applications of the AI SDK: a list of `ModelMessage`.
+    AiSdkModel,
 }
 
 impl SessionAgent {
-    /// All supported agents.
+    /// All agents that keep sessions on a machine.
     pub const ALL: [SessionAgent; 5] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
@@ -26,6 +30,15 @@ impl SessionAgent {
         SessionAgent::Neovate,
         SessionAgent::Cline,
     ];
+
+    /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
+    /// them.
+    pub const LISTS: [SessionAgent; 2] = [SessionAgent::AiSdkUi, SessionAgent::AiSdkModel];
+
+    /// Whether its files are message lists of the AI SDK.
+    pub fn is_ai_sdk(self) -> bool {
+        SessionAgent::LISTS.contains(&self)
+    }
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
@@ -35,20 +48,25 @@ impl SessionAgent {
             SessionAgent::GeminiCli => "gemini-cli",
             SessionAgent::Neovate => "neovate",
             SessionAgent::Cline => "cline",
+            SessionAgent::AiSdkUi => "ai-sdk-ui",
+            SessionAgent::AiSdkModel => "ai-sdk-model",
         }
     }
 
     /// Looks an agent up by its [`name`](SessionAgent::name).
     pub fn parse(name: &str) -> Option<SessionAgent> {
-        SessionAgent::ALL.into_iter().find(|agent| agent.name() == name)
+        let mut agents = SessionAgent::ALL.into_iter().chain(SessionAgent::LISTS);
+        agents.find(|agent| agent.name() == name)
     }
 
     /// The API format of the agent's history.
     pub fn wire(self) -> Format {
         match self {
-            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {
-                Format::Anthropic
-            }
+            SessionAgent::ClaudeCode
+            | SessionAgent::Neovate
+            | SessionAgent::Cline
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
             SessionAgent::GeminiCli => Format::Gemini,
         }
@@ -63,9 +81,11 @@ impl SessionAgent {
     pub(super) fn torn_line_severity(self) -> Severity {
         match self {
             // The agent shows an empty conversation or rejects the file.
-            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {
-                Severity::Error
-            }
+            SessionAgent::ClaudeCode
+            | SessionAgent::Neovate
+            | SessionAgent::Cline
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
             SessionAgent::Codex | SessionAgent::GeminiCli => Severity::Warning,
         }
@@ -75,15 +95,17 @@ impl SessionAgent {
     /// it.
     pub fn restrict_rules(self, options: &mut CheckOptions) {
         const PAIRS: [u16; 12] = [101, 102, 103, 104, 701, 702, 703, 704, 801, 802, 803, 804];
-        match self {
-            SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => {}
-            SessionAgent::GeminiCli | SessionAgent::Neovate => {
-                let mut rules = RuleSet::default();
-                for code in PAIRS.into_iter().filter(|&code| options.rules.has(code)) {
-                    rules.add(code);
-                }
-                options.rules = rules;
-            }
+        // The SDK also refuses results in assistant messages.
+        let others: &[u16] = match self {
+            SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => return,
+            SessionAgent::GeminiCli | SessionAgent::Neovate => &[],
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
+        };
+        let mut rules = RuleSet::default();
+        let known = PAIRS.iter().chain(others).copied();
+        for code in known.filter(|&code| options.rules.has(code)) {
+            rules.add(code);
         }
+        options.rules = rules;
     }
 }

@@ -86,6 +86,9 @@ pub enum CompactionError {
     /// The file format has no way to hide messages.
     #[error("session files of this agent version cannot hide messages without losing them")]
     TooOld,
+    /// Its format has no way to hide messages at all.
+    #[error("a message list of the AI SDK cannot hide messages without losing them")]
+    NoHiding,
     /// The agent would load another history than the compacted one.
     #[error("the agent would not load message {0} of the compaction as written")]
     NotVisible(usize),
@@ -111,6 +114,9 @@ impl<'a> ParsedSession<'a> {
                 self.apply_edits(codex::write_compaction(self, compacted, &mut ids))
             }
             SessionAgent::Cline => cline::write_compaction(self, compacted, &mut ids)?,
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
+                return Err(CompactionError::NoHiding);
+            }
             SessionAgent::GeminiCli if gemini_cli::is_old(self) => {
                 return Err(CompactionError::TooOld);
             }
@@ -134,6 +140,7 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex => self.apply_edits(codex::remove_compaction(self, &id)),
             SessionAgent::Cline => cline::remove_compaction(self, &id)?,
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
         })
     }
 
@@ -178,7 +185,11 @@ impl<'a> ParsedSession<'a> {
         };
         let whole = match self.agent {
             SessionAgent::ClaudeCode | SessionAgent::Neovate => !records.into_iter().any(broken),
-            SessionAgent::Codex | SessionAgent::Cline | SessionAgent::GeminiCli => !broken(own),
+            SessionAgent::Codex
+            | SessionAgent::Cline
+            | SessionAgent::GeminiCli
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => !broken(own),
         };
         whole.then_some(origin)
     }

@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, lines::lines};
+use super::{SessionAgent, lines::lines, message_list};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -30,6 +30,9 @@ pub fn detect_agent(source: &str) -> AgentDetection {
     }
     if old_gemini_list(source).is_some() {
         return AgentDetection::Known(SessionAgent::GeminiCli);
+    }
+    if let Some(list) = message_list::detect(source) {
+        return AgentDetection::Known(list);
     }
     // Torn records give a hint that counts only if no intact record is recognized.
     let mut hint = AgentDetection::Unknown;
@@ -153,7 +156,7 @@ fn detect_untyped(source: &str, object: Span) -> AgentDetection {
     AgentDetection::Unknown
 }
 
-/// Recognizes a list of messages with timestamps as a file of Cline, Roo Code or Kilo Code.
+/// Recognizes a list of messages: with timestamps it is a file of Cline, Roo Code or Kilo Code.
 fn detect_list(source: &str) -> AgentDetection {
     let mut scan = JsonScanner::new(source);
     let mut found = false;
@@ -171,7 +174,10 @@ fn detect_list(source: &str) -> AgentDetection {
         found = number && field_value(source, element, "role").is_some();
         Ok(())
     });
-    if found { AgentDetection::Known(SessionAgent::Cline) } else { AgentDetection::Unknown }
+    if found {
+        return AgentDetection::Known(SessionAgent::Cline);
+    }
+    message_list::detect(source).map_or(AgentDetection::Unknown, AgentDetection::Known)
 }
 
 /// Where the list of messages begins in an older Gemini CLI file: one object over many lines.

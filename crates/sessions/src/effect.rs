@@ -133,7 +133,9 @@ impl ParsedSession<'_> {
         let links = self.link_effect(options);
         for rule in rules::ALL.iter().filter(|rule| !is_defect_rule(rule.code)) {
             let known = self.effect(rule.code, &[]);
-            let inferred = rule.evidence(options.profile) == Some(RuleEvidence::Inferred);
+            // The few rules for a list of the AI SDK are those of the SDK, not of its provider.
+            let inferred = rule.evidence(options.profile) == Some(RuleEvidence::Inferred)
+                && !self.agent.is_ai_sdk();
             let requested = rule.code == 101 && !spare_tail;
             if !requested && (known == Some(Tolerated) || known.is_none() && inferred) {
                 options.rules.remove(rule.code);
@@ -231,7 +233,10 @@ impl ParsedSession<'_> {
             },
             SessionAgent::ClaudeCode if shape.moved_end == Some(defect.span) => Some(LastMessage),
             SessionAgent::ClaudeCode => self.is_whole_circle(defect, shape).then_some(WholeCycle),
-            SessionAgent::Neovate | SessionAgent::Cline => None,
+            SessionAgent::Neovate
+            | SessionAgent::Cline
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => None,
         };
         let parts = [special.unwrap_or(harm), harm];
         self.effect(defect.code, &parts).unwrap_or(match defect.severity {
@@ -247,7 +252,11 @@ impl ParsedSession<'_> {
         let is_head = |record: &&SessionRecord<'_>| match self.agent {
             SessionAgent::Codex => record.kind == "session_meta",
             SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
-            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => false,
+            SessionAgent::ClaudeCode
+            | SessionAgent::Neovate
+            | SessionAgent::Cline
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => false,
         };
         let whole = records.iter().find(|record| record.state != RecordState::Torn);
         let is_message = |record: &SessionRecord<'_>| matches!(record.kind, "user" | "assistant");

@@ -86,7 +86,7 @@ fn id_changes(
                 }
             }
         }
-        SessionAgent::Cline => {}
+        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
     }
     changes
 }

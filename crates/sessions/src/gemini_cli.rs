@@ -24,7 +24,6 @@ use foxwedge_formats::{
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value};
 
-mod open_calls;
 mod content_writer;
 mod write;
 

@@ -1,8 +1,8 @@
 //! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
 //! compacted files back.
 //!
-//! Five formats are supported: Claude Code, Codex, Gemini CLI, Neovate Code, and Cline (which Roo
-//! Code and Kilo Code share). [`detect_agent`] recognizes the format, [`read`] parses the file into
+//! Five agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, and Cline (which Roo
+//! Code and Kilo Code share). The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
 //! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
 //!
@@ -29,7 +29,7 @@
 use crate::chain::{LoaderBehavior, RecordChain, build_chain};
 use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, repair};
 
-use foxwedge_formats::{OutlineOptions, ReadError};
+use foxwedge_formats::{OutlineOptions, ReadError, model::Loss};
 
 mod chain;
 mod metadata;
@@ -40,6 +40,7 @@ mod values;
 mod records;
 mod list;
 mod agent;
+mod message_list;
 mod detection;
 mod nodes;
 mod rewritten_file;
@@ -59,8 +60,11 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod open_calls;
+mod nested_changes;
 mod gemini_history;
 mod gemini_cli;
+mod ai_sdk;
 mod sequence_rewriter;
 mod sequence;
 mod compaction;
@@ -127,6 +131,12 @@ pub fn read<'a>(
                 list::read_elements(text, agent, options, list, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
+        SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
+            let list = message_list::list_start(text.as_str()).unwrap_or(0);
+            let (log, fragments, metadata) =
+                list::read_elements(text, agent, options, list, format)?;
+            Ok(sequence::build_session(agent, log, fragments, metadata))
+        }
         SessionAgent::GeminiCli => {
             let (log, fragments, metadata) = match detection::old_gemini_list(text.as_str()) {
                 None => records::read_lines(text, agent, options, format)?,
@@ -145,6 +155,8 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Codex => (codex::read_record, codex::is_record),
         SessionAgent::GeminiCli => (gemini_cli::read_record, gemini_cli::is_record),
         SessionAgent::Cline => (cline::read_record, cline::is_record),
+        SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
+        SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
     RecordFormat { read, is_record }
 }
@@ -255,7 +267,10 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::ClaudeCode | SessionAgent::Neovate => {
                 linked_rewriter::rewrite(self, repair)
             }
-            SessionAgent::Codex | SessionAgent::Cline => sequence_rewriter::rewrite(self, repair),
+            SessionAgent::Codex | SessionAgent::Cline | SessionAgent::AiSdkModel => {
+                sequence_rewriter::rewrite(self, repair)
+            }
+            SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),
             SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),
         }
     }
@@ -264,6 +279,12 @@ impl<'a> ParsedSession<'a> {
     /// agent's provider, unrepaired. For a valid list, read the repaired file.
     pub fn history(&self) -> String {
         history::history(self)
+    }
+
+    /// What [`history`](ParsedSession::history) leaves out because the provider's format cannot hold
+    /// it. Only the lists of the AI SDK have such parts.
+    pub fn history_losses(&self) -> Vec<Loss> {
+        if self.agent.is_ai_sdk() { ai_sdk::history_losses(self.draft()) } else { Vec::new() }
     }
 
     /// Copies the file under another session id.

@@ -125,7 +125,11 @@ fn write_record(
                 SessionAgent::Neovate => {
                     neovate::content_changes(rewriter, &out, record, planned.role, parts)
                 }
-                SessionAgent::Codex | SessionAgent::GeminiCli | SessionAgent::Cline => Vec::new(),
+                SessionAgent::Codex
+                | SessionAgent::GeminiCli
+                | SessionAgent::Cline
+                | SessionAgent::AiSdkUi
+                | SessionAgent::AiSdkModel => Vec::new(),
             };
             changes.extend(link_changes(record, links));
             write_patched(&mut out, rewriter.log().records[record as usize].span, changes);
@@ -138,7 +142,11 @@ fn write_record(
                     claude_code::write_new_record(rewriter, &mut out, &new, parts)
                 }
                 SessionAgent::Neovate => neovate::write_new_record(rewriter, &mut out, &new, parts),
-                SessionAgent::Codex | SessionAgent::GeminiCli | SessionAgent::Cline => {}
+                SessionAgent::Codex
+                | SessionAgent::GeminiCli
+                | SessionAgent::Cline
+                | SessionAgent::AiSdkUi
+                | SessionAgent::AiSdkModel => {}
             }
         }
     }

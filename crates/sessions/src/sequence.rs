@@ -8,7 +8,7 @@ use foxwedge_core::{
 };
 
 use super::{
-    ParsedSession, SessionAgent,
+    ParsedSession, SessionAgent, ai_sdk,
     codex::{self, VisibleMessages},
     effect::SparedDefects,
     gemini_cli,
@@ -55,6 +55,8 @@ fn build_from_messages<'a>(
     for (at, link) in log.links.iter().enumerate().filter(|(_, link)| link.fragment.is_some()) {
         statuses[at] = if link.is_hidden { ChainStatus::Unlinked } else { ChainStatus::Branch };
     }
+    let client_calls =
+        (agent == SessionAgent::AiSdkModel).then(|| ai_sdk::ClientCalls::of(&fragments));
     for (record, message) in visible {
         let Some(original) = fragments.messages.get(message as usize) else { continue };
         for part in fragments.parts_of(original) {
@@ -68,6 +70,9 @@ fn build_from_messages<'a>(
                 if call.name.is_none() {
                     call.name = OptionalText::Borrowed("local_shell");
                 }
+            }
+            if let Some(calls) = client_calls.as_ref().filter(|_| original.role.is_assistant()) {
+                calls.mark_provider_result(&mut kind);
             }
             builder.push_part(part.span, kind);
         }
@@ -83,6 +88,9 @@ fn build_from_messages<'a>(
         draft.body.stateful = draft.messages.iter().any(refers);
     }
     draft.features.insert(fragments.features);
+    if agent.is_ai_sdk() {
+        ai_sdk::keep_waiting_calls(&mut draft);
+    }
     let chain = unlinked_chain(draft, records, statuses);
     let fragments = fragments.messages;
     let (entries, defect_lines) = (Vec::new(), Vec::new());

@@ -1,11 +1,14 @@
 //! Writes the repaired file of a session without links: every message is a record or inside one.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use foxwedge_core::{Message, Repair, RepairedMessage, Span};
 
 use super::{
-    ParsedSession, SessionAgent, codex,
+    ParsedSession, SessionAgent, ai_sdk, codex,
     emit::{FileEdits, emit},
     placement::longest_increasing,
     rewritten_file::RewrittenFile,
@@ -22,7 +25,11 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     let mut messages_by_record: HashMap<u32, Vec<&RepairedMessage<'a>>> = HashMap::new();
     let mut anchor = None;
     let mut new_messages = Vec::new();
-    for message in repair.messages.iter() {
+    let messages = match session.agent {
+        SessionAgent::AiSdkModel => ai_sdk::split_messages(session.draft(), repair),
+        _ => repair.messages.iter().map(Cow::Borrowed).collect(),
+    };
+    for message in messages.iter().map(Cow::as_ref) {
         let own = message.origin.filter(|origin| !moved.contains(origin));
         match own.and_then(|origin| rewriter.record_of(origin)) {
             Some(record) => {
@@ -105,6 +112,10 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         let origin = message.origin.and_then(|origin| draft.messages.get(origin));
         match origin.filter(|_| !message.touched) {
             Some(Message { span, .. }) => out.copy(*span),
+            None if self.session.agent == SessionAgent::AiSdkModel => {
+                let origin = message.origin.and_then(|origin| draft.messages.get(origin));
+                ai_sdk::write_message(&mut out, draft, origin, message);
+            }
             None => write_slot(&mut out, draft, message),
         }
         out.finish()

@@ -144,7 +144,8 @@ fn broken_files_show_their_rule_and_are_repaired() {
         assert!(codes.contains(&case.rule.code), "{}: {codes:?}", case.path.display());
         let (mut told, bytes) = fixed(case);
         let left = report(case.agent, &bytes);
-        let safe = |code: u16| code == 804;
+        // A record that is too large is kept, and so is a turn with something unknown.
+        let safe = |code: u16| matches!(code, 603 | 804);
         let left: Vec<u16> = left.findings.iter().map(|finding| finding.rule.code).collect();
         assert!(left.iter().all(|code| safe(*code)), "{}: {left:?}", case.path.display());
         told += "\nlines\n";

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::draft::{Draft, DraftFeatures, MessageLayout, PartKind};
+use crate::draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, PartKind};
 
 /// The messages of turns with something of an unknown type, and of all turns that share an id with
 /// one of them. Adjacent messages form one range.
@@ -54,15 +54,20 @@ pub(super) fn contains(turns: &[Range<usize>], message: usize) -> bool {
 /// The turn that a message belongs to: the model's messages, and the results that follow them.
 fn turn_around(draft: &Draft<'_>, at: usize) -> Range<usize> {
     let role = |at: usize| draft.messages.get(at).map(|message| message.role);
+    let can_hold_results =
+        |at: usize| draft.messages.get(at).is_some_and(Message::can_hold_results);
     let is_model = |at: usize| role(at).is_some_and(|role| role.is_assistant());
     let belongs = |at: usize| match draft.layout() {
         MessageLayout::Items => role(at).is_some_and(|role| !role.is_user() && !role.is_system()),
         MessageLayout::Chat | MessageLayout::Blocks => is_model(at),
     };
     let (mut start, mut end) = (at, at + 1);
+    if draft.messages.get(at).is_some_and(|message| message.flags.has(MessageFlags::NO_RESULTS)) {
+        return at..at + 1;
+    }
     if draft.layout() != MessageLayout::Items && !is_model(at) {
         // The results of the model's last calls.
-        while start > 0 && !is_model(start) && role(start).is_some_and(|role| role.is_user()) {
+        while start > 0 && !is_model(start) && can_hold_results(start) {
             start -= 1;
         }
     }
@@ -73,8 +78,7 @@ fn turn_around(draft: &Draft<'_>, at: usize) -> Range<usize> {
         end += 1;
     }
     // The first message of the user holds the results.
-    let answers = draft.messages.get(end).is_some_and(|message| message.role.is_user());
-    if answers && draft.layout() == MessageLayout::Blocks && is_model(end - 1) {
+    if can_hold_results(end) && draft.layout() == MessageLayout::Blocks && is_model(end - 1) {
         end += 1;
     }
     start..end

@@ -18,7 +18,8 @@ pub(crate) use blocks::{
     write_text_or_blocks,
 };
 pub(crate) use history_encoder::{
-    ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, result_media_heading,
+    ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, meaningful_fields, omitted_media_text,
+    result_media_heading,
 };
 pub(crate) use outline::{OutlineRecorder, ResultOutline};
 pub(crate) use turns::{EncodedTurn, split_turns};

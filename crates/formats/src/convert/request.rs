@@ -11,6 +11,7 @@ use foxwedge_core::{
 use super::{ConversionOptions, ConvertedRequest, ToolNotation, text_tools, tool_names};
 use crate::{
     DocumentFrame, OutlineOptions,
+    ai_sdk::{self, AiSdkList},
     conversation::{
         CallPairs, ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, LossLocation,
         ModelRequest, PartPlacement, encode::EncodeTarget,
@@ -49,6 +50,50 @@ pub fn request(
     }
     let (source, source_edits) = repair_source(source, from, options)?;
     encode_request(decode::read_request(&source, from)?, Some(from), to, options, source_edits)
+}
+
+/// Converts a request, or a bare list of messages, to a message list of the AI SDK.
+///
+/// # Errors
+/// If the text is not JSON, or holds no list of messages of that format.
+pub fn message_list(
+    source: &str,
+    from: Format,
+    to: AiSdkList,
+    options: &ConversionOptions,
+) -> Result<ConvertedRequest, ReadError> {
+    let (repaired, source_edits);
+    let (mut request, mut pairs) = match decode::read_regular_request(source, from) {
+        Some(request) => {
+            source_edits = EditLog::default();
+            request
+        }
+        None => {
+            (repaired, source_edits) = repair_source(source, from, options)?;
+            decode::read_request(&repaired, from)?
+        }
+    };
+    let messages = request.history.messages.len();
+    let mut losses = Vec::new();
+    let mut added = 0;
+    if options.tools == ToolNotation::Text {
+        added = text_tools::replace_tools(&mut request, &pairs, &mut losses);
+        pairs = CallPairs::of(&request.history);
+    }
+    let encoded = ai_sdk::encode(&request, pairs, &restored_ids(options), to);
+    losses.extend(encoded.losses.into_iter().map(|loss| shift_loss(loss, added)));
+    losses.sort_by_key(|loss| loss.location);
+    Ok(ConvertedRequest {
+        body: encoded.body,
+        losses,
+        renamed: encoded.renamed,
+        renamed_tools: Vec::new(),
+        source_edits,
+        target_edits: EditLog::default(),
+        remaining: Vec::new(),
+        remaining_total: 0,
+        messages,
+    })
 }
 
 /// Encodes a request that the caller assembled: each message was decoded on its own from a document
@@ -233,10 +278,14 @@ fn encode_request(
 }
 
 fn encode_target(profile: Profile, to: Format, options: &ConversionOptions) -> EncodeTarget {
-    let restored = options.restored_ids.iter().filter(|replacement| !replacement.old.is_empty());
-    let restored_ids =
-        restored.map(|replacement| (replacement.new.clone(), replacement.old.clone())).collect();
+    let restored_ids = restored_ids(options);
     EncodeTarget { restored_ids, separate_instructions: true, ..EncodeTarget::new(profile, to) }
+}
+
+/// Maps the replacements of an earlier conversion to the original ids.
+fn restored_ids(options: &ConversionOptions) -> HashMap<String, String> {
+    let restored = options.restored_ids.iter().filter(|replacement| !replacement.old.is_empty());
+    restored.map(|replacement| (replacement.new.clone(), replacement.old.clone())).collect()
 }
 
 /// Everything around the list of messages.

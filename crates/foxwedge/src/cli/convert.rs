@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use foxwedge_core::{Format, Profile};
+use foxwedge_formats::AiSdkList;
 
 use super::{
     RepairArgs,
-    values::{InputFormat, ReportFormat, formats, profiles, wires},
+    values::{InputFormat, ReportFormat, formats, profiles, targets},
 };
 
 #[derive(Args, Clone, Debug)]
@@ -19,8 +20,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", value_parser = formats())]
     pub(crate) from: Option<InputFormat>,
     /// Output format
-    #[arg(long, value_name = "FORMAT", value_parser = wires())]
-    pub(crate) to: Format,
+    #[arg(long, value_name = "FORMAT", value_parser = targets())]
+    pub(crate) to: ConversionTarget,
     /// Kind of input [default: detected]
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<ConversionKind>,
@@ -60,6 +61,25 @@ pub(crate) struct ConvertArgs {
     /// Print only errors: no text report, no notes
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+}
+
+/// What a conversation is converted to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ConversionTarget {
+    /// A provider's format.
+    Wire(Format),
+    /// A message list of the AI SDK.
+    List(AiSdkList),
+}
+
+impl ConversionTarget {
+    /// The value on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            ConversionTarget::Wire(format) => format.name(),
+            ConversionTarget::List(list) => list.name(),
+        }
+    }
 }
 
 /// Kind of input.

@@ -9,10 +9,13 @@ use foxwedge_chat::{ChatApi, ReplyFormat};
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Profile, TailPolicy, UnansweredPolicy,
 };
+use foxwedge_formats::AiSdkList;
 pub(crate) use foxwedge_local::input_format::InputFormat;
 use foxwedge_run::encode::UiFormat;
 use foxwedge_sessions::SessionAgent;
 use foxwedge_tokens::CountingMethod;
+
+use super::ConversionTarget;
 
 /// Output format for findings.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -192,6 +195,13 @@ pub(super) fn wires() -> impl TypedValueParser<Value = Format> {
     named(Format::ALL.map(|format| (format.name(), format)).to_vec())
 }
 
+/// Accepts what a conversation can be converted to.
+pub(super) fn targets() -> impl TypedValueParser<Value = ConversionTarget> {
+    let formats = Format::ALL.into_iter().map(ConversionTarget::Wire);
+    let lists = AiSdkList::ALL.into_iter().map(ConversionTarget::List);
+    named(formats.chain(lists).map(|target| (target.name(), target)).collect())
+}
+
 pub(super) fn chat_apis() -> impl TypedValueParser<Value = ChatApi> {
     let all = [
         (ChatApi::Openai, "OpenAI Chat Completions, supported by most servers"),
@@ -225,7 +235,10 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::ClaudeCode => &["claude"][..],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
-        SessionAgent::Codex | SessionAgent::Neovate => &[],
+        SessionAgent::Codex
+        | SessionAgent::Neovate
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => &[],
     };
     let values =
         SessionAgent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(aliases_of(agent)));
@@ -239,6 +252,6 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
 
 pub(super) fn formats() -> impl TypedValueParser<Value = InputFormat> {
     let formats = Format::ALL.into_iter().map(InputFormat::Wire);
-    let agents = SessionAgent::ALL.into_iter().map(InputFormat::Agent);
+    let agents = SessionAgent::ALL.into_iter().chain(SessionAgent::LISTS).map(InputFormat::Agent);
     named(formats.chain(agents).map(|format| (format.name(), format)).collect())
 }

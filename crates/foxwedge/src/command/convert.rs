@@ -15,7 +15,7 @@ use foxwedge_formats::{
 };
 
 use crate::{
-    cli::{ConversionKind, ConvertArgs, ConvertToolMode, ReportFormat},
+    cli::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode, ReportFormat},
     convert::{
         self, ConversionEnding, ConversionInput, ConversionInputKind, ConversionReport,
         StreamConversionError, convert_stream, recognize_input,
@@ -55,9 +55,13 @@ fn convert_target(
     check_flags(args, input_kind.kind())?;
     let converted = match input_kind {
         ConversionInputKind::Request => convert::request(args, &input, &options)?,
-        ConversionInputKind::Response(from) => convert::response(args, &input, from, &options)?,
+        ConversionInputKind::Response(from) => {
+            let to = provider_format(args, ConversionKind::Response)?;
+            convert::response(args, &input, (from, to), &options)?
+        }
         ConversionInputKind::Stream(from) => {
-            return convert_stream_input(args, &mut input, from, options);
+            let to = provider_format(args, ConversionKind::Stream)?;
+            return convert_stream_input(args, &mut input, (from, to), options);
         }
     };
     write_result(args, &input.display_name, &converted.report, converted.text.as_bytes())
@@ -81,6 +85,20 @@ fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
     })
 }
 
+/// The provider's format that a response or stream is converted to.
+fn provider_format(args: &ConvertArgs, kind: ConversionKind) -> Result<Format, HelpfulError> {
+    match args.to {
+        ConversionTarget::Wire(format) => Ok(format),
+        ConversionTarget::List(list) => {
+            let (kind, list) = (kind.name(), list.name());
+            Err(HelpfulError::new(format!(
+                "a {kind} cannot be converted to {list}, which is a list"
+            ))
+            .help("convert the request or the session that it belongs to"))
+        }
+    }
+}
+
 /// Refuses flags that have no effect on this kind of input.
 fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), HelpfulError> {
     let request = [
@@ -90,6 +108,14 @@ fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), HelpfulEr
         ("--orphans", args.repair.orphans.is_some()),
         ("--tail", args.repair.tail.is_some()),
     ];
+    if let ConversionTarget::List(list) = args.to {
+        let flags = [("--model", args.model.is_some()), ("--profile", args.profile.is_some())];
+        if let Some((flag, _)) = flags.iter().find(|(_, set)| *set) {
+            let list = list.name();
+            let message = format!("{flag} has no effect on {list}, which has no settings");
+            return Err(HelpfulError::new(message).help(format!("omit {flag}")));
+        }
+    }
     let no_effect: &[(&str, bool)] = match kind {
         ConversionKind::Request => &[("--seed", args.seed.is_some())],
         ConversionKind::Response => &request,
@@ -112,13 +138,13 @@ fn check_flags(args: &ConvertArgs, kind: ConversionKind) -> Result<(), HelpfulEr
 fn convert_stream_input(
     args: &ConvertArgs,
     input: &mut ConversionInput,
-    from: Format,
+    (from, to): (Format, Format),
     options: ConversionOptions,
 ) -> anyhow::Result<ExitCode> {
-    let profile = options.profile(args.to);
+    let profile = Some(options.profile(to));
     let ConversionOptions { model, seed, renamed_tools: names, .. } = options;
     let options = StreamOptions { model, seed, renamed_tools: names, ..StreamOptions::default() };
-    let mut converter = StreamConverter::new(from, args.to, options);
+    let mut converter = StreamConverter::new(from, to, options);
     let mut buffer = Vec::new();
     let result = match &args.output {
         _ if args.report_only => convert_stream(input, &mut converter, &mut io::sink()),

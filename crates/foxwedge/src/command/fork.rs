@@ -137,6 +137,9 @@ fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Pat
         (_, SessionAgent::Cline) => {
             "the extension finds tasks through its own index, so it would not find a copy"
         }
+        (_, SessionAgent::AiSdkUi | SessionAgent::AiSdkModel) => {
+            "a message list has no id under which an application would find a copy"
+        }
         (SingleTarget::Stdin, _) => "a session from stdin has no folder",
         (SingleTarget::Session(entry), _) if entry.is_sub_agent() => {
             "a sub-agent is started by its session, not by the user"

@@ -6,7 +6,7 @@ use foxwedge_formats::{
     stream::event::StreamLoss,
 };
 
-use crate::cli::ConversionKind;
+use crate::cli::{ConversionKind, ConversionTarget};
 use foxwedge_local::{input_format::InputFormat, outcome::FileReport};
 
 /// A conversion, successful or not.
@@ -17,8 +17,9 @@ pub(crate) struct ConversionReport {
     pub(crate) from: InputFormat,
     /// Format of the input; for a session, the format of its agent's provider.
     pub(crate) wire: Format,
-    pub(crate) to: Format,
-    pub(crate) profile: Profile,
+    pub(crate) to: ConversionTarget,
+    /// The profile that the result satisfies; a message list has none.
+    pub(crate) profile: Option<Profile>,
     /// Number of converted messages.
     pub(crate) messages: usize,
     pub(crate) losses: Vec<ReportedLoss>,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::diagnose;
 use crate::{
-    cli::{ConversionKind, ConvertArgs, ReportFormat},
+    cli::{ConversionKind, ConversionTarget, ConvertArgs, ReportFormat},
     compact::ProviderConversation,
 };
 use foxwedge_local::{
@@ -61,25 +61,38 @@ pub(crate) fn request(
     }
     check_not_empty(input, document)?;
     let conversation = ProviderConversation::of(document);
-    let converted = convert::request(&conversation.text, conversation.wire, args.to, options)
-        .map_err(|error| match &document.body {
-            DocumentBody::Wire(_) => {
-                let at = document.offset + error.at();
-                unreadable_error(
-                    input,
-                    readable.as_str(),
-                    at,
-                    &error,
-                    ConversionKind::Request,
-                    conversation.wire,
-                )
-            }
-            DocumentBody::Session(_) => {
-                failure_error(input, &TargetFailure::new(describe_read_error(&error)))
-            }
-        })?;
+    let (text, wire) = (&*conversation.text, conversation.wire);
+    let converted = match args.to {
+        ConversionTarget::Wire(to) => convert::request(text, wire, to, options),
+        ConversionTarget::List(to) => convert::message_list(text, wire, to, options),
+    };
+    let converted = converted.map_err(|error| match &document.body {
+        DocumentBody::Wire(_) => {
+            let at = document.offset + error.at();
+            unreadable_error(
+                input,
+                readable.as_str(),
+                at,
+                &error,
+                ConversionKind::Request,
+                conversation.wire,
+            )
+        }
+        DocumentBody::Session(_) => {
+            failure_error(input, &TargetFailure::new(describe_read_error(&error)))
+        }
+    })?;
     before.append(converted.source_edits);
-    let profile = options.profile(args.to);
+    let profile = match args.to {
+        ConversionTarget::Wire(to) => Some(options.profile(to)),
+        ConversionTarget::List(_) => None,
+    };
+    let mut losses = match &document.body {
+        DocumentBody::Session(session) => session.history_losses(),
+        DocumentBody::Wire(_) => Vec::new(),
+    };
+    losses.extend(converted.losses);
+    losses.sort_by_key(|loss| loss.location);
     let mut report = ConversionReport {
         path: output_name(args),
         kind: ConversionKind::Request,
@@ -88,7 +101,7 @@ pub(crate) fn request(
         to: args.to,
         profile,
         messages: converted.messages,
-        losses: converted.losses.into_iter().map(Into::into).collect(),
+        losses: losses.into_iter().map(Into::into).collect(),
         renamed_ids: converted.renamed,
         renamed_tools: converted.renamed_tools,
         repairs_before: before,
@@ -97,10 +110,12 @@ pub(crate) fn request(
         ending: ConversionEnding::Complete,
     };
     let text = format_result(args, converted.body);
-    if !converted.remaining.is_empty() {
+    if let (ConversionTarget::Wire(to), Some(profile), false) =
+        (args.to, profile, converted.remaining.is_empty())
+    {
         let rules = RuleSet::of(profile);
         let check_options = CheckOptions { profile, rules, policy: options.policy };
-        report.remaining = check_result(&text, args.to, check_options)?;
+        report.remaining = check_result(&text, to, check_options)?;
     }
     Ok(ConvertedBody { text, report })
 }
@@ -109,7 +124,7 @@ pub(crate) fn request(
 pub(crate) fn response(
     args: &ConvertArgs,
     input: &ConversionInput,
-    from: Format,
+    (from, to): (Format, Format),
     options: &ConversionOptions,
 ) -> anyhow::Result<ConvertedBody> {
     let plain = decompress(&input.buffer).with_context(|| clean(&input.display_name))?;
@@ -118,7 +133,7 @@ pub(crate) fn response(
         let place = position(bytes, error.at());
         failure_error(input, &TargetFailure::new(describe_read_error(&error)).at(place))
     })?;
-    let converted = convert::response(source, from, args.to, options).map_err(|error| {
+    let converted = convert::response(source, from, to, options).map_err(|error| {
         unreadable_error(input, source, error.at(), &error, ConversionKind::Response, from)
     })?;
     let report = ConversionReport {
@@ -127,7 +142,7 @@ pub(crate) fn response(
         from: InputFormat::Wire(from),
         wire: from,
         to: args.to,
-        profile: options.profile(args.to),
+        profile: Some(options.profile(to)),
         messages: usize::from(!converted.failed),
         losses: converted.losses.into_iter().map(Into::into).collect(),
         renamed_ids: converted.renamed,
@@ -178,7 +193,7 @@ fn repair_session_file<'p>(
 /// The only conversation of the input.
 fn single_document<'s, 'a>(
     input: &ConversionInput,
-    to: Format,
+    to: ConversionTarget,
     parsed: &'s Result<ParsedInput<'a>, InputRejection>,
 ) -> Result<&'s InputDocument<'a>, HelpfulError> {
     let path = clean(&input.display_name);

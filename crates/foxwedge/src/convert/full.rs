@@ -4,7 +4,7 @@ use foxwedge_core::{Edit, Format};
 use foxwedge_formats::model::IdentifierReplacement;
 
 use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
-use crate::cli::ConversionKind;
+use crate::cli::{ConversionKind, ConversionTarget};
 use foxwedge_local::{
     outcome::{LocatedFinding, message_path},
     output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
@@ -30,13 +30,15 @@ pub(crate) fn render_report(report: &ConversionReport) -> String {
     );
     let (lines, more) = loss_lines(&report.losses);
     push_list(&mut text, "left out", lines, more);
-    let heading = format!("repaired for {}", report.profile.name());
-    push_section(
-        &mut text,
-        &heading,
-        edit_lines(&report.repairs_after, report.to),
-        report.repairs_after.len(),
-    );
+    // A message list needs no repairs of its own.
+    if let (Some(profile), ConversionTarget::Wire(format)) = (report.profile, report.to) {
+        push_section(
+            &mut text,
+            &format!("repaired for {}", profile.name()),
+            edit_lines(&report.repairs_after, format),
+            report.repairs_after.len(),
+        );
+    }
     push_section(
         &mut text,
         "ids replaced",
@@ -85,7 +87,7 @@ fn summary_line(report: &ConversionReport) -> String {
 
 /// Describes whether the result is valid for the target's profile.
 fn describe_validity(report: &ConversionReport) -> String {
-    let profile = report.profile.name();
+    let profile = report.profile.map_or(report.to.name(), |profile| profile.name());
     match report.remaining.counts.total() {
         0 => paint(GOOD, format_args!("valid for {profile}")),
         left => paint(WARNING, format_args!("{} left for {profile}", pluralize(left, "finding"))),

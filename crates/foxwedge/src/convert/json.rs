@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use anyhow::Context;
-use foxwedge_core::{Edit, Policy};
+use foxwedge_core::{Edit, Policy, Profile};
 use foxwedge_formats::model::IdentifierReplacement;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json, value::RawValue};
@@ -24,7 +24,8 @@ pub(crate) struct ConversionDocument<'t> {
     kind: &'static str,
     from: &'static str,
     to: &'static str,
-    profile: &'static str,
+    /// `null` for a message list, which has no profile.
+    profile: Option<&'static str>,
     messages: usize,
     losses: Vec<ConversionLossEntry<'t>>,
     renamed: Vec<RenamePairEntry<'t>>,
@@ -79,7 +80,7 @@ pub(crate) fn document(conversion: &ConversionReport) -> ConversionDocument<'_> 
         kind: conversion.kind.name(),
         from: conversion.from.name(),
         to: conversion.to.name(),
-        profile: conversion.profile.name(),
+        profile: conversion.profile.map(Profile::name),
         messages: conversion.messages,
         losses: conversion.losses.iter().map(loss_entry).collect(),
         renamed: conversion.renamed_ids.iter().map(rename_entry).collect(),

@@ -54,6 +54,7 @@ mod convert_report;
 mod convert_refused;
 mod convert_sessions;
 mod convert_streams;
+mod ai_sdk;
 mod follow_streams;
 mod follow_live;
 mod follow;

@@ -162,7 +162,10 @@ fn example(
             let path = ".gemini/tmp/shop/chats/session-2026-01-02T03-04-0a1b2c3d.jsonl";
             Some((path.to_owned(), damaged(lines, 0, code, part)?))
         }
-        SessionAgent::Neovate | SessionAgent::Cline => None,
+        SessionAgent::Neovate
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => None,
     }
 }
 

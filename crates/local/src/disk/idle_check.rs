@@ -54,7 +54,11 @@ pub fn check_idle(
             let reason = "this session is live: its agent is writing it".to_owned();
             return Err(busy_error(reason, path, Some(session)));
         }
-        SessionAgent::GeminiCli | SessionAgent::Neovate | SessionAgent::Cline => {}
+        SessionAgent::GeminiCli
+        | SessionAgent::Neovate
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => {}
     }
     Ok(IdleProof { _locks: locks })
 }

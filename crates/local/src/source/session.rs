@@ -109,9 +109,10 @@ fn is_foreign(
     if !session.draft().messages.is_empty() || session.has_records() {
         return false;
     }
-    // A new Cline task is an empty list.
+    // A new Cline task is an empty list, and so is a new chat of the AI SDK.
     let is_list = text.as_str().trim_start().starts_with('[');
-    let is_new_task = session.agent == SessionAgent::Cline && is_list;
+    let is_new_task =
+        (session.agent == SessionAgent::Cline || session.agent.is_ai_sdk()) && is_list;
     // An empty file in the agent's own folder is a new session.
     let is_empty = settings.is_in_agent_folder() && session.draft().body.defects.is_empty();
     let is_detected = match foxwedge_sessions::detect_agent(text.as_str()) {

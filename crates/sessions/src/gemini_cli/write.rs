@@ -7,12 +7,13 @@ use foxwedge_core::{
     ContentShape, Message, Part, PartKind, PartSource, Repair, RepairedPart, Role, Span,
 };
 
-use super::open_calls::OpenCalls;
-use crate::gemini_history::GeminiMessageVersion;
 use crate::{
     ParsedSession,
     derived_id::derive_uuid,
     emit::{FileEdits, emit},
+    gemini_history::GeminiMessageVersion,
+    nested_changes::write_with_changes,
+    open_calls::OpenCalls,
     rewritten_file::RewrittenFile,
 };
 use foxwedge_formats::{
@@ -73,7 +74,7 @@ pub(crate) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         }
     }
     for (record, changes) in inside {
-        edits.changed.insert(record, patch_nested(session, record, changes));
+        edits.changed.insert(record, write_with_changes(session, record, changes));
     }
     emit(session, repair, edits)
 }
@@ -403,37 +404,4 @@ impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
         out.text("]}");
         out.finish()
     }
-}
-
-/// Writes a record with changed messages inside.
-fn patch_nested(
-    session: &ParsedSession<'_>,
-    record: u32,
-    mut changes: Vec<(Span, Vec<OutputChunk>)>,
-) -> Vec<OutputChunk> {
-    let source = session.log.source;
-    let whole = session.span(record);
-    changes.sort_by_key(|(span, _)| span.start);
-    let mut out = SpliceWriter::new(source, &[]);
-    let mut done = whole.start;
-    for (span, chunks) in changes {
-        let (mut start, mut end) = (span.start, span.end);
-        if chunks.is_empty() {
-            // One of the surrounding commas goes with it.
-            let before = source.get(done as usize..start as usize).unwrap_or("").trim_end();
-            if before.ends_with(',') {
-                start = done + u32::try_from(before.len() - 1).unwrap_or(0);
-            } else {
-                let after = source.get(end as usize..whole.end as usize).unwrap_or("");
-                let comma = after.trim_start().starts_with(',');
-                let gap = u32::try_from(after.len() - after.trim_start().len()).unwrap_or(0);
-                end += if comma { gap + 1 } else { 0 };
-            }
-        }
-        out.copy(Span { start: done, end: start });
-        out.append(chunks);
-        done = end;
-    }
-    out.copy(Span { start: done, end: whole.end });
-    out.finish()
 }

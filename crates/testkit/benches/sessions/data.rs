@@ -85,7 +85,7 @@ impl Writer {
                 "sessionId": id(1), "projectHash": "abc", "startTime": "2026-01-01T00:00:00.000Z",
                 "lastUpdated": "2026-01-01T00:00:00.000Z", "kind": "main"
             })),
-            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {}
+            _ => {}
         }
         self.user("Please find out why the build is slow.");
     }
@@ -118,6 +118,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -190,6 +191,7 @@ impl Writer {
                     }));
                 }
             }
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
             SessionAgent::GeminiCli => {
                 let calls: Vec<Value> = calls
                     .iter()

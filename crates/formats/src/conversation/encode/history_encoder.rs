@@ -245,16 +245,9 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         if message.wire().is_none_or(|format| format == self.wire) {
             return;
         }
-        for member in message.all_members() {
-            let (key, value) = member.split_once(':').unwrap_or((member, ""));
-            let key = key.trim().trim_matches('"');
-            // Server-side ids, and fields without meaning for the model.
-            let is_metadata = matches!(key, "id" | "status" | "type" | "index" | "object");
-            if !is_metadata && !matches!(value.trim(), "null" | "[]" | "{}" | "\"\"") {
-                let note =
-                    format!("the field `{key}` of a message is not supported in this format");
-                self.record_loss(index, LossKind::Unknown, note);
-            }
+        for key in meaningful_fields(message) {
+            let note = format!("the field `{key}` of a message is not supported in this format");
+            self.record_loss(index, LossKind::Unknown, note);
         }
     }
 
@@ -383,8 +376,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             LossKind::Media,
             format!("the {what} is not supported in this format"),
         );
-        let article = if what.starts_with(['a', 'i']) { "An" } else { "A" };
-        format!("[foxwedge] {article} {what} was left out: this format cannot hold it.")
+        omitted_media_text(what)
     }
 
     /// Records the loss of the error flag of a tool result.
@@ -394,6 +386,26 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             self.record_loss(at.message, LossKind::ErrorMark, note);
         }
     }
+}
+
+/// The other fields of a message that a model may read.
+pub(crate) fn meaningful_fields<'m>(
+    message: &'m ModelMessage<'_>,
+) -> impl Iterator<Item = &'m str> {
+    message.all_members().iter().filter_map(|member| {
+        let (key, value) = member.split_once(':').unwrap_or((member, ""));
+        let key = key.trim().trim_matches('"');
+        // Server-side ids, and fields without meaning for the model.
+        let is_metadata = matches!(key, "id" | "status" | "type" | "index" | "object");
+        let is_empty = matches!(value.trim(), "null" | "[]" | "{}" | "\"\"");
+        (!is_metadata && !is_empty).then_some(key)
+    })
+}
+
+/// The text in place of media that a format cannot represent.
+pub(crate) fn omitted_media_text(what: &str) -> String {
+    let article = if what.starts_with(['a', 'i']) { "An" } else { "A" };
+    format!("[foxwedge] {article} {what} was left out: this format cannot hold it.")
 }
 
 /// Whether a result is a placeholder of the core. Its text already states that there is no result.

@@ -18,7 +18,9 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         SessionAgent::ClaudeCode
         | SessionAgent::Codex
         | SessionAgent::GeminiCli
-        | SessionAgent::Cline => format!(
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => format!(
             "{}-{}-5{}-a{}-{}",
             part(0, 8),
             part(8, 12),
@@ -70,7 +72,7 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
             let kind = if name.ends_with(".json") { "json" } else { "jsonl" };
             format!("session-{time}-{}.{kind}", id.get(..8).unwrap_or(id))
         }
-        SessionAgent::Cline => return None,
+        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
     };
     Some(original.with_file_name(name))
 }

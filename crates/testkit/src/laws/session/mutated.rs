@@ -344,7 +344,11 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
                 && record.get("parentUuid").is_none()
                 && record.get("operation").is_none()
         }
-        SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Codex => true,
+        SessionAgent::ClaudeCode
+        | SessionAgent::Neovate
+        | SessionAgent::Codex
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => true,
     }
 }
 

@@ -1,5 +1,5 @@
 //! The calls of a turn that have no result yet. A turn may have as many calls as the file has
-//! lines, so all of them are indexed.
+//! lines, so all of them are indexed. For stores that keep a result in the object of its call.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
