@@ -13,7 +13,7 @@ use support::{
 };
 
 /// Every format with the profiles that speak it.
-pub(crate) const SPOKEN: [(Format, &[Profile]); 5] = [
+pub(crate) const SPOKEN: [(Format, &[Profile]); 6] = [
     (
         Format::OpenaiChat,
         &[Profile::OpenaiChat, Profile::Mistral, Profile::Deepseek, Profile::Strict],
@@ -22,6 +22,7 @@ pub(crate) const SPOKEN: [(Format, &[Profile]); 5] = [
     (Format::Anthropic, &[Profile::Anthropic, Profile::Strict]),
     (Format::Gemini, &[Profile::Gemini, Profile::Strict]),
     (Format::Bedrock, &[Profile::Bedrock, Profile::Strict]),
+    (Format::GeminiInteractions, &[Profile::GeminiInteractions, Profile::Strict]),
 ];
 
 /// Nine letters and digits: legal everywhere.

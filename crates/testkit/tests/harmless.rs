@@ -64,6 +64,7 @@ fn one_id_for_calls_of_different_turns() {
         (Format::OpenaiChat, Profile::Mistral),
         (Format::Gemini, Profile::Gemini),
         (Format::Bedrock, Profile::Bedrock),
+        (Format::GeminiInteractions, Profile::GeminiInteractions),
     ];
     for (wire, profile) in table {
         for shape in shapes {

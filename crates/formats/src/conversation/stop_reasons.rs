@@ -4,7 +4,9 @@
 //! than its meaning is kept as [`StopReason::Other`]: its own format gets it back, every other
 //! format gets the general one.
 
-use foxwedge_core::Format::{self, Anthropic, Bedrock, Gemini, OpenaiChat, OpenaiResponses};
+use foxwedge_core::Format::{
+    self, Anthropic, Bedrock, Gemini, GeminiInteractions, OpenaiChat, OpenaiResponses,
+};
 
 use super::{JsonText, StopReason};
 
@@ -132,7 +134,7 @@ enum StopWordUse {
 
 type StopWordRow = (Format, &'static str, StopWordUse, StopMeaning);
 
-const STOP_WORDS: [StopWordRow; 47] = [
+const STOP_WORDS: [StopWordRow; 53] = [
     (OpenaiChat, "stop", StopWordUse::Plain, StopMeaning::End),
     (OpenaiChat, "tool_calls", StopWordUse::Plain, StopMeaning::ToolCalls),
     (OpenaiChat, "function_call", StopWordUse::Alias, StopMeaning::ToolCalls),
@@ -182,6 +184,13 @@ const STOP_WORDS: [StopWordRow; 47] = [
     (Gemini, "NO_IMAGE", StopWordUse::Specific, StopMeaning::End),
     (Gemini, "IMAGE_OTHER", StopWordUse::Specific, StopMeaning::End),
     (Gemini, "OTHER", StopWordUse::Specific, StopMeaning::End),
+    // The status of an interaction.
+    (GeminiInteractions, "completed", StopWordUse::Plain, StopMeaning::End),
+    (GeminiInteractions, "requires_action", StopWordUse::Plain, StopMeaning::ToolCalls),
+    (GeminiInteractions, "incomplete", StopWordUse::Plain, StopMeaning::Length),
+    (GeminiInteractions, "requires_continuation", StopWordUse::Plain, StopMeaning::Pause),
+    (GeminiInteractions, "budget_exceeded", StopWordUse::Specific, StopMeaning::Length),
+    (GeminiInteractions, "cancelled", StopWordUse::Specific, StopMeaning::End),
 ];
 
 #[cfg(test)]

@@ -55,6 +55,18 @@ pub(crate) fn read(format: Format, usage: &JsonObject<'_, '_>) -> TokenUsage {
                 reasoning,
             }
         }
+        Format::GeminiInteractions => {
+            let input = usage.count("total_input_tokens");
+            let output = usage.count("total_output_tokens");
+            let reasoning = usage.count("total_thought_tokens");
+            TokenUsage {
+                input: input.map(|_| sum_figures([input, usage.count("total_tool_use_tokens")])),
+                output: output.or(reasoning).map(|_| sum_figures([output, reasoning])),
+                cache_read: usage.count("total_cached_tokens"),
+                cache_written: None,
+                reasoning,
+            }
+        }
         Format::Bedrock => {
             let cache_read = usage.count("cacheReadInputTokens");
             let cache_written = usage.count("cacheWriteInputTokens");
@@ -126,6 +138,15 @@ pub(crate) fn write(format: Format, usage: &TokenUsage, out: &mut String) {
             write_count(out, "thoughtsTokenCount", usage.reasoning);
             write_count(out, "totalTokenCount", Some(total));
         }
+        Format::GeminiInteractions => {
+            let reasoning = usage.reasoning.unwrap_or(0);
+            write_count(out, "total_input_tokens", usage.input);
+            write_count(out, "total_cached_tokens", usage.cache_read);
+            let visible = usage.output.map(|output| output.saturating_sub(reasoning));
+            write_count(out, "total_output_tokens", visible);
+            write_count(out, "total_thought_tokens", usage.reasoning);
+            write_count(out, "total_tokens", Some(total));
+        }
         Format::Bedrock => {
             write_count(out, "inputTokens", Some(uncached));
             write_count(out, "outputTokens", Some(output));
@@ -142,7 +163,7 @@ pub(crate) fn unsupported_figure(format: Format, usage: &TokenUsage) -> Option<&
     let is_known = |count: Option<u64>| count.is_some_and(|count| count > 0);
     match format {
         Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => None,
-        Format::Gemini => {
+        Format::Gemini | Format::GeminiInteractions => {
             is_known(usage.cache_written).then_some("the number of cache write tokens")
         }
         Format::Bedrock => is_known(usage.reasoning).then_some("the number of reasoning tokens"),

@@ -9,6 +9,7 @@
 mod reading;
 mod blocks;
 mod items;
+mod steps;
 mod matching;
 mod pairing;
 mod ids;
@@ -45,12 +46,13 @@ use matching::CallMatching;
 use reading::{DocumentReading, field, text};
 
 /// The profiles the oracle knows, by name.
-pub const PROFILES: [&str; 8] = [
+pub const PROFILES: [&str; 9] = [
     "openai-chat",
     "openai-responses",
     "anthropic",
     "gemini",
     "bedrock",
+    "gemini-interactions",
     "mistral",
     "deepseek",
     "strict",
@@ -130,6 +132,7 @@ enum OracleProfile {
     Anthropic,
     Gemini,
     Bedrock,
+    GeminiInteractions,
     Mistral,
     Deepseek,
     Strict,
@@ -143,6 +146,7 @@ impl OracleProfile {
             Self::Anthropic,
             Self::Gemini,
             Self::Bedrock,
+            Self::GeminiInteractions,
             Self::Mistral,
             Self::Deepseek,
             Self::Strict,

@@ -56,7 +56,9 @@ fn displaced_answer(case: &RuleCase<'_>) -> Vec<String> {
         let before = answer.position < call.position;
         let elsewhere = !at_home(case, answer) && !is_late(case, answer);
         match case.reading.layout {
-            OracleLayout::Items => before || (elsewhere && case.under(&[Deepseek, Strict])),
+            OracleLayout::Items => {
+                before || (elsewhere && case.under(&[GeminiInteractions, Deepseek, Strict]))
+            }
             OracleLayout::Chat | OracleLayout::Blocks => elsewhere && !in_assistant(case, answer),
         }
     })

@@ -28,7 +28,13 @@ pub(super) fn difference(
             return Some(format!("the {what} is empty"));
         }
         let insists =
-            matches!(to, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic);
+            matches!(
+            to,
+            Format::OpenaiChat
+                | Format::OpenaiResponses
+                | Format::Anthropic
+                | Format::GeminiInteractions
+        );
         if expected.is_none() && insists != got.is_some() {
             return Some(format!("the {what} is {got:?}"));
         }
