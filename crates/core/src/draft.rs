@@ -86,10 +86,9 @@ impl Format {
     pub fn has_object_arguments(self) -> bool {
         match self {
             Format::OpenaiChat | Format::OpenaiResponses => false,
-            Format::Anthropic
-            | Format::Gemini
-            | Format::Bedrock
-            | Format::GeminiInteractions => true,
+            Format::Anthropic | Format::Gemini | Format::Bedrock | Format::GeminiInteractions => {
+                true
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::{check::display_id, draft::ArgumentsShape};
 use crate::{
     check::{Findings, RuleContext},
-    draft::{DraftFeatures},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };

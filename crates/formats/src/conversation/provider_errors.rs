@@ -125,10 +125,7 @@ pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
         ProviderErrorKind::InvalidRequest => 400,
         // Google and Amazon have no separate status for this.
         ProviderErrorKind::TooLarge
-            if matches!(
-                format,
-                Format::Gemini | Format::GeminiInteractions | Format::Bedrock
-            ) =>
+            if matches!(format, Format::Gemini | Format::GeminiInteractions | Format::Bedrock) =>
         {
             400
         }

@@ -29,17 +29,8 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 /// The fields of steps that are known, or that mean nothing in other formats.
-const KNOWN: [&str; 9] = [
-    "type",
-    "id",
-    "call_id",
-    "name",
-    "arguments",
-    "result",
-    "is_error",
-    "signature",
-    "summary",
-];
+const KNOWN: [&str; 9] =
+    ["type", "id", "call_id", "name", "arguments", "result", "is_error", "signature", "summary"];
 
 pub(crate) fn read_step<'a>(step: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let name = step.text("type")?;

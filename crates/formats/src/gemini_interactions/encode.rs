@@ -93,8 +93,7 @@ fn write_result<'h, 'a>(
     out.push('}');
     let span = Span::new(start, out.len());
     let empty = matches!(content.of(out), "\"\"" | "[]");
-    let outline =
-        ResultOutline { content, empty, names_tool: true, family: CallFamily::Function };
+    let outline = ResultOutline { content, empty, names_tool: true, family: CallFamily::Function };
     encoder.outline.record_result(span, &identity, outline);
     encoder.outline.record_message(Role::Answer, span, ContentShape::Absent);
 }

@@ -56,7 +56,8 @@ fn read_choice<'a>(value: JsonValue<'_, 'a>) -> Option<ToolChoice<'a>> {
         });
     }
     let object = value.object()?;
-    let allowed = object.object("allowed_tools").filter(|_| object.others(&["allowed_tools"]).is_empty())?;
+    let allowed =
+        object.object("allowed_tools").filter(|_| object.others(&["allowed_tools"]).is_empty())?;
     let names = allowed.get("tools").and_then(read_texts).filter(|names| !names.is_empty())?;
     Some(match (&*allowed.text("mode")?, names.as_slice()) {
         ("any", [name]) => ToolChoice::One(name.clone()),

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::conversation::{
     ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, ProviderError,
-    ProviderErrorKind, decode::read_text,
+    ProviderErrorKind,
+    decode::read_text,
     encode::json_writer::write_comma,
     provider_errors,
     response::{ReplyBodyReader, ReplyBodyWriter, has_content, read_error, stop_with_calls},
@@ -81,10 +82,7 @@ fn read_parts<'a>(reader: &mut ReplyBodyReader, step: &JsonObject<'_, 'a>) -> Ve
     let kind = step.text("type").unwrap_or_default();
     match StepKind::of(&kind) {
         // A stored interaction also holds what the client sent.
-        StepKind::UserInput
-        | StepKind::FunctionResult
-        | StepKind::Text
-        | StepKind::Media => {
+        StepKind::UserInput | StepKind::FunctionResult | StepKind::Text | StepKind::Media => {
             let note = format!("a step `{kind}` of the client is left out");
             reader.record_loss(LossKind::Unknown, note);
             return Vec::new();
@@ -93,9 +91,10 @@ fn read_parts<'a>(reader: &mut ReplyBodyReader, step: &JsonObject<'_, 'a>) -> Ve
             reader.record_field_loss(step, "error", LossKind::StopReason);
             reader.get_of_shape(step, "content", &[JsonShape::Array]);
             let has_range = |content: JsonValue<'_, '_>| {
-                let mut citations = content.object().into_iter().flat_map(|content| {
-                    content.list("annotations").collect::<Vec<_>>()
-                });
+                let mut citations = content
+                    .object()
+                    .into_iter()
+                    .flat_map(|content| content.list("annotations").collect::<Vec<_>>());
                 citations.any(|citation| {
                     citation.object().is_some_and(|citation| citation.get("end_index").is_some())
                 })

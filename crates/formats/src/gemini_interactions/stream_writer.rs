@@ -255,11 +255,7 @@ impl InteractionStreamWriter {
     }
 
     /// Writes a part of the arguments, which are JSON inside a string.
-    fn write_arguments(
-        &mut self,
-        out: &mut Vec<u8>,
-        text: impl FnOnce(&mut String, &mut String),
-    ) {
+    fn write_arguments(&mut self, out: &mut Vec<u8>, text: impl FnOnce(&mut String, &mut String)) {
         let mut scratch = std::mem::take(&mut self.scratch);
         self.write_step_delta("arguments_delta", out, |line| {
             line.push_str(",\"arguments\":\"");

@@ -33,8 +33,9 @@ pub(super) fn judge(request: &Value) -> JudgeResult {
 }
 
 fn judge_step(step: &Value, at: usize) -> JudgeResult {
-    let missing =
-        |what: &str, kind: &str| JudgeObjection::new(format!("Missing {what} in content of type {kind}"));
+    let missing = |what: &str, kind: &str| {
+        JudgeObjection::new(format!("Missing {what} in content of type {kind}"))
+    };
     let is_blank = |key: &str| text(step, key).is_none_or(str::is_empty);
     let Some(kind) = text(step, "type") else {
         return Err(JudgeObjection::new(format!("Missing type at 'input[{at}]'")));
@@ -45,7 +46,8 @@ fn judge_step(step: &Value, at: usize) -> JudgeResult {
                 return Err(missing("id", kind));
             }
             let name = text(step, "name").unwrap_or_default();
-            let starts = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+            let starts =
+                name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
             if !starts || name.len() > 128 || !has_only(name, "_.:-") {
                 return Err(JudgeObjection::new(format!("Invalid function name at 'input[{at}]'")));
             }

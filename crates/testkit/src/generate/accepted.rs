@@ -199,11 +199,9 @@ fn media_in_results(random: &mut Random, format: TestFormat, list: &mut [Value])
             "text",
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}),
         ),
-        TestFormat::Interactions => (
-            "result",
-            "text",
-            json!({"type": "image", "data": "AA==", "mime_type": "image/png"}),
-        ),
+        TestFormat::Interactions => {
+            ("result", "text", json!({"type": "image", "data": "AA==", "mime_type": "image/png"}))
+        }
         TestFormat::Gemini => {
             let media = json!([{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]);
             result.insert("parts".to_owned(), media);

@@ -45,10 +45,8 @@ fn of_message(
     for (at, block) in message.blocks.iter().enumerate() {
         match block.kind {
             OracleBlockKind::Text
-                if matches!(
-                    reading.format,
-                    TestFormat::Responses | TestFormat::Interactions
-                ) && field(message.value, "text").is_none() =>
+                if matches!(reading.format, TestFormat::Responses | TestFormat::Interactions)
+                    && field(message.value, "text").is_none() =>
             {
                 atoms.extend(item_texts(message));
             }
@@ -90,9 +88,8 @@ fn item_texts(message: &OracleMessage<'_>) -> Vec<MessageAtom> {
             .filter_map(|part| match field(part, "text") {
                 Some(text) => one(text.as_str().unwrap_or("")),
                 // An empty text is not an atom.
-                None
-                    if field(part, "type")
-                        .is_some_and(|kind| kind == "input_text" || kind == "text") =>
+                None if field(part, "type")
+                    .is_some_and(|kind| kind == "input_text" || kind == "text") =>
                 {
                     None
                 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{items, steps};
 use super::reading::{BlockPlace, OracleBlock, OracleBlockKind, OracleRole, field, text};
+use super::{items, steps};
 use crate::dialect::TestFormat;
 
 /// The blocks of one message in order; in Chat the text first, then the calls.

@@ -191,8 +191,8 @@ fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
                 plain && odd && case.under(&[OpenaiResponses, Strict])
             }
             TestFormat::Interactions => {
-                let odd = get("result")
-                    .is_some_and(|result| !is_content(result) && !result.is_object());
+                let odd =
+                    get("result").is_some_and(|result| !is_content(result) && !result.is_object());
                 odd && case.under(&[GeminiInteractions, Strict])
             }
             TestFormat::Anthropic => {

@@ -159,8 +159,7 @@ mod tests {
         for format in crate::DIALECTS {
             let (document, listed) = of_shape(format);
             assert_eq!(lost(format, &listed, &document), Vec::<String>::new(), "{format}");
-            let quoted =
-                json!([{"role": "user", "content": "user text 2 user text 5 result of y #4"}]);
+            let quoted = json!([{"role": "user", "content": "system text 1 user text 2 user text 5 result of y #4"}]);
             let missing = lost(format, &listed, &quoted);
             assert_eq!(missing, [listed.answers[0].clone()], "{format}");
         }

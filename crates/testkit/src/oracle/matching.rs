@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::{items, steps};
 use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleRole, id, text};
+use super::{items, steps};
 use crate::dialect::TestFormat;
 
 /// Calls and results with their matches.
@@ -353,7 +353,7 @@ fn calls<'a>(reading: &DocumentReading<'a>, groups: &[CallGroup]) -> Vec<Matched
                 TestFormat::Gemini => (id(body, "id"), id(body, "name")),
                 TestFormat::Bedrock => (id(body, "toolUseId"), text(body, "name")),
                 TestFormat::Responses => (items::call_id(body), text(body, "name")),
-                TestFormat::Interactions => (steps::call_id(body), text(body, "name")),
+                TestFormat::Interactions => (steps::call_id(body), id(body, "name")),
             };
             let family = match reading.format {
                 TestFormat::Responses => items::family(body),
@@ -387,7 +387,7 @@ fn answers<'a>(reading: &DocumentReading<'a>) -> Vec<MatchedResult<'a>> {
                 TestFormat::Gemini => (id(body, "id"), id(body, "name")),
                 TestFormat::Bedrock => (id(body, "toolUseId"), None),
                 TestFormat::Responses => (items::call_id(body), None),
-                TestFormat::Interactions => (steps::call_id(body), None),
+                TestFormat::Interactions => (steps::call_id(body), id(body, "name")),
             };
             let family = match reading.format {
                 TestFormat::Responses => items::family(body),

@@ -233,12 +233,8 @@ fn role(format: TestFormat, value: &Value) -> (OracleRole, bool) {
 
 fn continues(root: &Value, request: bool) -> bool {
     let thread = field(root, "thread").and_then(|thread| text(thread, "type"));
-    let stored = [
-        "previous_response_id",
-        "conversation",
-        "previous_interaction_id",
-        "continuation_token",
-    ];
+    let stored =
+        ["previous_response_id", "conversation", "previous_interaction_id", "continuation_token"];
     let stored = stored.iter().any(|key| field(root, key).is_some());
     request && (stored || thread == Some("continue"))
 }

@@ -134,9 +134,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             ContentPart::ToolResult(_) => true,
             ContentPart::Text(text) => match self.wire {
                 // These formats reject an empty text block.
-                Format::Anthropic | Format::Gemini | Format::GeminiInteractions => {
-                    !text.is_empty()
-                }
+                Format::Anthropic | Format::Gemini | Format::GeminiInteractions => !text.is_empty(),
                 Format::Bedrock => !text.trim().is_empty(),
                 Format::OpenaiChat | Format::OpenaiResponses => true,
             },

@@ -26,15 +26,10 @@ pub(crate) struct ItemEncodeFormat {
         &mut String,
     ),
     /// Writes a call.
-    pub(crate) call:
-        fn(&mut HistoryEncoder<'_, '_>, PartIndex, &ToolCallPart<'_>, &mut String),
+    pub(crate) call: fn(&mut HistoryEncoder<'_, '_>, PartIndex, &ToolCallPart<'_>, &mut String),
     /// Writes a result.
-    pub(crate) result: for<'h, 'a> fn(
-        &mut HistoryEncoder<'h, 'a>,
-        PartIndex,
-        &'h ToolResultPart<'a>,
-        &mut String,
-    ),
+    pub(crate) result:
+        for<'h, 'a> fn(&mut HistoryEncoder<'h, 'a>, PartIndex, &'h ToolResultPart<'a>, &mut String),
 }
 
 /// Writes every message as one or more items.
@@ -100,9 +95,7 @@ pub(crate) fn write_items(
                     write_compact(out, original.json);
                 }
                 (ContentPart::ToolCall(call), None) => (style.call)(encoder, at, call, out),
-                (ContentPart::ToolResult(result), None) => {
-                    (style.result)(encoder, at, result, out)
-                }
+                (ContentPart::ToolResult(result), None) => (style.result)(encoder, at, result, out),
                 (
                     ContentPart::Text(_)
                     | ContentPart::Media(_)

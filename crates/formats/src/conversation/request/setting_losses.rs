@@ -107,7 +107,7 @@ fn is_default_setting(setting: &FormatSetting<'_>) -> bool {
         "stream_options" | "anthropic_version" => true,
         "service_tier" => {
             matches!(value, "\"auto\"" | "\"default\"" | "\"standard_only\"" | "\"standard\"")
-        },
+        }
         "serviceTier" => value == "{\"type\":\"default\"}",
         "performanceConfig" => value == "{\"latency\":\"standard\"}",
         "speed" => value == "\"standard\"",

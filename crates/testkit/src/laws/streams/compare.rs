@@ -27,8 +27,7 @@ pub(super) fn difference(
         if expected.is_none() && got.as_ref().is_some_and(String::is_empty) {
             return Some(format!("the {what} is empty"));
         }
-        let insists =
-            matches!(
+        let insists = matches!(
             to,
             Format::OpenaiChat
                 | Format::OpenaiResponses

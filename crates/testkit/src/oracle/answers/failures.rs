@@ -54,7 +54,9 @@ pub fn read_failure(format: Format, body: &Value) -> Result<String, String> {
             error["type"].is_string() && error.get("code").is_some() && error.get("param").is_some()
         }
         Format::Anthropic => body["type"] == "error" && error["type"].is_string(),
-        Format::Gemini | Format::GeminiInteractions => error["code"].is_u64() && error["status"].is_string(),
+        Format::Gemini | Format::GeminiInteractions => {
+            error["code"].is_u64() && error["status"].is_string()
+        }
         Format::Bedrock => error["__type"].is_string(),
     };
     match error["message"].as_str() {

@@ -44,14 +44,9 @@ pub(super) fn word(format: Format, stop: &ReplyStop) -> String {
         ReplyStop::Calls => {
             ["tool_calls", "completed", "tool_use", "STOP", "tool_use", "requires_action"]
         }
-        ReplyStop::Length => [
-            "length",
-            "max_output_tokens",
-            "max_tokens",
-            "MAX_TOKENS",
-            "max_tokens",
-            "incomplete",
-        ],
+        ReplyStop::Length => {
+            ["length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "max_tokens", "incomplete"]
+        }
         ReplyStop::ContextFull => {
             ["", "", "model_context_window_exceeded", "", "model_context_window_exceeded", ""]
         }
@@ -60,9 +55,7 @@ pub(super) fn word(format: Format, stop: &ReplyStop) -> String {
             ["content_filter", "content_filter", "refusal", "SAFETY", "content_filtered", ""]
         }
         ReplyStop::Pause => ["", "", "pause_turn", "", "", "requires_continuation"],
-        ReplyStop::Malformed => {
-            ["", "", "", "MALFORMED_FUNCTION_CALL", "malformed_tool_use", ""]
-        }
+        ReplyStop::Malformed => ["", "", "", "MALFORMED_FUNCTION_CALL", "malformed_tool_use", ""],
         ReplyStop::Other(value) => return value.clone(),
     };
     let [chat, responses, anthropic, gemini, bedrock, interactions] = values;

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    chat_call, items, steps,
+    chat_call, items,
     reading::{field, id, text},
+    steps,
 };
 use super::{GistResult, media, words::clean};
 use crate::dialect::TestFormat;

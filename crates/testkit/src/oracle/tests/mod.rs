@@ -116,8 +116,7 @@ fn strange(random: &mut Random, texts: &[&str], depth: usize) -> Value {
 }
 
 fn table() -> Vec<RuleTestRow> {
-    let families =
-        [
+    let families = [
         pairing::rows(),
         ids::rows(),
         content::rows(),

@@ -34,6 +34,7 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
         row(103, FORMAT, "openai-responses", "u a[x] u r[x]", "u r[x] a[x]"),
         row(104, FORMAT, FORMAT, "u a[x] r[x]", "u a[x] r[x] r[x]"),
         row(106, FORMAT, "strict", "[$u,$a,$c,$r]", "[$u,$c,$a,$r]"),
+        own(107, &pair(&x, &result(r#""call_id":"x","name":"find","result":"seen""#))),
         row(201, FORMAT, FORMAT, "u a[x y] r[x y]", "u a[x x] r[x x]"),
         row(
             202,

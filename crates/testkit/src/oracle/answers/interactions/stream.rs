@@ -10,9 +10,7 @@ use crate::{
 
 pub(crate) fn stream(random: &mut Random, answer: &OracleReply) -> Vec<GeneratedFrame> {
     let mut writer = FrameWriter::sse(random);
-    let interaction = |status: &str| {
-        json!({"id": answer.id, "object": "interaction", "model": answer.model, "status": status})
-    };
+    let interaction = |status: &str| json!({"id": answer.id, "object": "interaction", "model": answer.model, "status": status});
     let created = json!({
         "event_type": "interaction.created", "interaction": interaction("in_progress"),
     });
@@ -28,8 +26,7 @@ pub(crate) fn stream(random: &mut Random, answer: &OracleReply) -> Vec<Generated
     if let Some(stop) = &answer.stop {
         let mut interaction = interaction(&stops::word(WIRE, stop));
         interaction["usage"] = usage(&answer.usage);
-        let completed =
-            json!({"event_type": "interaction.completed", "interaction": interaction});
+        let completed = json!({"event_type": "interaction.completed", "interaction": interaction});
         send(&mut writer, completed);
         if writer.random.chance(50) {
             writer.done("[DONE]");
