@@ -187,7 +187,7 @@ fn inspect_field(
             score.single_input = true;
             score.vote(Format::OpenaiResponses, Guess, "an `input` text");
         }
-        b"input" if shape == JsonShape::Object => {
+        b"input" if is_content(source, value) => {
             score.single_input = true;
             score.vote(Format::GeminiInteractions, Likely, "one piece of content as `input`");
         }
@@ -405,6 +405,12 @@ fn inspect_blocks(
         Ok(())
     })
     .map(drop)
+}
+
+/// Whether a value is one piece of content of Gemini Interactions.
+fn is_content(source: &str, value: Span) -> bool {
+    let kind = field_text(source, value, "type");
+    matches!(kind.as_deref(), Some("text" | "image" | "audio" | "document" | "video"))
 }
 
 /// Whether the type of a tool is one that only Gemini Interactions uses.

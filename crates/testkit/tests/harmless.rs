@@ -169,7 +169,7 @@ fn ordinary_histories_in_every_format_bare_and_as_a_request() {
             let text = body(wire.name(), shape);
             passes(shape, wire, profile, &text);
             let key = match wire {
-                Format::OpenaiResponses => "input",
+                Format::OpenaiResponses | Format::GeminiInteractions => "input",
                 Format::Gemini => "contents",
                 _ => "messages",
             };

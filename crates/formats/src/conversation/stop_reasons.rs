@@ -217,14 +217,24 @@ mod tests {
 
     #[test]
     fn stop_reasons_are_converted_to_every_format() {
-        let wires = [OpenaiChat, OpenaiResponses, Anthropic, Gemini, Bedrock];
+        let wires = [OpenaiChat, OpenaiResponses, Anthropic, Gemini, Bedrock, GeminiInteractions];
         // A star marks a stop reason that loses meaning.
-        let table: [(StopReason<'_>, [&str; 5]); 12] = [
-            (StopReason::End, ["stop", "completed", "end_turn", "STOP", "end_turn"]),
-            (StopReason::ToolCalls, ["tool_calls", "completed", "tool_use", "STOP", "tool_use"]),
+        let table: [(StopReason<'_>, [&str; 6]); 13] = [
+            (StopReason::End, ["stop", "completed", "end_turn", "STOP", "end_turn", "completed"]),
+            (
+                StopReason::ToolCalls,
+                ["tool_calls", "completed", "tool_use", "STOP", "tool_use", "requires_action"],
+            ),
             (
                 StopReason::Length,
-                ["length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "max_tokens"],
+                [
+                    "length",
+                    "max_output_tokens",
+                    "max_tokens",
+                    "MAX_TOKENS",
+                    "max_tokens",
+                    "incomplete",
+                ],
             ),
             (
                 StopReason::ContextFull,
@@ -234,21 +244,39 @@ mod tests {
                     "model_context_window_exceeded",
                     "MAX_TOKENS*",
                     "model_context_window_exceeded",
+                    "incomplete*",
                 ],
             ),
             (
                 StopReason::Sequence(None),
-                ["stop", "completed", "stop_sequence", "STOP", "stop_sequence"],
+                ["stop", "completed", "stop_sequence", "STOP", "stop_sequence", "completed"],
             ),
             (
                 StopReason::Sequence(Some("END".into())),
-                ["stop*", "completed*", "stop_sequence", "STOP*", "stop_sequence*"],
+                ["stop*", "completed*", "stop_sequence", "STOP*", "stop_sequence*", "completed*"],
             ),
             (
                 StopReason::Refusal,
-                ["content_filter", "content_filter", "refusal", "SAFETY", "content_filtered"],
+                [
+                    "content_filter",
+                    "content_filter",
+                    "refusal",
+                    "SAFETY",
+                    "content_filtered",
+                    "completed*",
+                ],
             ),
-            (StopReason::Pause, ["stop*", "completed*", "pause_turn", "STOP*", "end_turn*"]),
+            (
+                StopReason::Pause,
+                [
+                    "stop*",
+                    "completed*",
+                    "pause_turn",
+                    "STOP*",
+                    "end_turn*",
+                    "requires_continuation",
+                ],
+            ),
             (
                 StopReason::MalformedCall,
                 [
@@ -257,6 +285,7 @@ mod tests {
                     "end_turn*",
                     "MALFORMED_FUNCTION_CALL",
                     "malformed_tool_use",
+                    "completed*",
                 ],
             ),
             (
@@ -267,6 +296,7 @@ mod tests {
                     "refusal*",
                     "RECITATION",
                     "content_filtered*",
+                    "completed*",
                 ],
             ),
             (
@@ -277,11 +307,23 @@ mod tests {
                     "refusal*",
                     "SAFETY*",
                     "guardrail_intervened",
+                    "completed*",
                 ],
             ),
             (
                 StopReason::Other("insufficient_system_resource".into()),
-                ["stop*", "completed*", "end_turn*", "STOP*", "end_turn*"],
+                ["stop*", "completed*", "end_turn*", "STOP*", "end_turn*", "completed*"],
+            ),
+            (
+                StopReason::Other("budget_exceeded".into()),
+                [
+                    "length*",
+                    "max_output_tokens*",
+                    "max_tokens*",
+                    "MAX_TOKENS*",
+                    "max_tokens*",
+                    "budget_exceeded",
+                ],
             ),
         ];
         for (stop, expected) in table {

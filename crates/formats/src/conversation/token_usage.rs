@@ -200,13 +200,7 @@ mod tests {
     use super::*;
     use foxwedge_json::JsonTape;
 
-    const WIRES: [Format; 5] = [
-        Format::OpenaiChat,
-        Format::OpenaiResponses,
-        Format::Anthropic,
-        Format::Gemini,
-        Format::Bedrock,
-    ];
+    const WIRES: [Format; 6] = Format::ALL;
 
     fn parsed(format: Format, json: &str) -> TokenUsage {
         let tape = JsonTape::read(json).expect("JSON");
@@ -227,6 +221,7 @@ mod tests {
             r#"{"input_tokens":10,"cache_creation_input_tokens":30,"cache_read_input_tokens":60,"output_tokens":50,"output_tokens_details":{"thinking_tokens":20}}"#,
             r#"{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":30,"thoughtsTokenCount":20,"totalTokenCount":150}"#,
             r#"{"inputTokens":10,"outputTokens":50,"totalTokens":150,"cacheReadInputTokens":60,"cacheWriteInputTokens":30}"#,
+            r#"{"total_input_tokens":100,"total_cached_tokens":60,"total_output_tokens":30,"total_thought_tokens":20,"total_tokens":150}"#,
         ];
         let usage = TokenUsage {
             input: Some(100),
@@ -238,7 +233,9 @@ mod tests {
         for (wire, json) in WIRES.into_iter().zip(table) {
             assert_eq!(written(wire, &usage), json);
             let expected = TokenUsage {
-                cache_written: usage.cache_written.filter(|_| wire != Format::Gemini),
+                cache_written: usage
+                    .cache_written
+                    .filter(|_| !matches!(wire, Format::Gemini | Format::GeminiInteractions)),
                 reasoning: usage.reasoning.filter(|_| wire != Format::Bedrock),
                 ..usage
             };
@@ -255,6 +252,7 @@ mod tests {
             r#"{"input_tokens":0,"output_tokens":0}"#,
             r#"{"totalTokenCount":0}"#,
             r#"{"inputTokens":0,"outputTokens":0,"totalTokens":0}"#,
+            r#"{"total_tokens":0}"#,
         ];
         for (format, json) in WIRES.into_iter().zip(table) {
             assert_eq!(written(format, &TokenUsage::default()), json);

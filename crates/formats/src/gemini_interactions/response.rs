@@ -12,7 +12,7 @@ use crate::conversation::{
     decode::read_text,
     encode::json_writer::write_comma,
     provider_errors,
-    response::{ReplyBodyReader, ReplyBodyWriter, has_content, read_error, stop_with_calls},
+    response::{ReplyBodyReader, ReplyBodyWriter, has_content, read_error},
     stop_reasons,
 };
 use foxwedge_json::{JsonObject, JsonShape, JsonValue};
@@ -50,7 +50,7 @@ pub(crate) fn read<'a>(
         None => Some("completed".into()),
         Some(_) => read_text(body.get("status")),
     };
-    let stop = stop.map(|status| stop_with_calls(stop_reasons::read(WIRE, status), &parts));
+    let stop = stop.map(|status| stop_reasons::read(WIRE, status));
     Ok(ModelResponse::Reply(ModelReply {
         wire: Some(WIRE),
         id: read_text(body.get("id")).filter(|id| !id.is_empty()),

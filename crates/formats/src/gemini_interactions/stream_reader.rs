@@ -5,7 +5,7 @@ use super::{
     decode::{range_note, read_citation},
 };
 use crate::{
-    conversation::{LossKind, StopReason, provider_errors, stop_reasons, token_usage},
+    conversation::{LossKind, provider_errors, stop_reasons, token_usage},
     event::{
         BlockStart,
         emitter::EventEmitter,
@@ -21,8 +21,6 @@ use foxwedge_json::{JsonObject, ScanResult};
 #[derive(Debug, Default)]
 pub(crate) struct InteractionEventReader {
     blocks: IndexedBlocks,
-    /// A call has started.
-    called: bool,
 }
 
 impl InteractionEventReader {
@@ -93,7 +91,6 @@ impl InteractionEventReader {
                 self.blocks.add_signature(Some(at), signature, emitter)?;
             }
             StepKind::FunctionCall => {
-                self.called = true;
                 blocks.open_call(at, &step, "arguments", emitter)?;
             }
             kind_of_step => {
@@ -205,10 +202,7 @@ impl InteractionEventReader {
             return Ok(());
         }
         self.blocks.close_all(emitter);
-        emitter.stop(match stop_reasons::read(WIRE, status) {
-            StopReason::End if self.called => StopReason::ToolCalls,
-            stop => stop,
-        });
+        emitter.stop(stop_reasons::read(WIRE, status));
         emitter.end();
         Ok(())
     }

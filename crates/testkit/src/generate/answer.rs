@@ -222,11 +222,7 @@ fn stop(random: &mut Random, format: Format, blocks: &mut [ReplyBlock]) -> Reply
     match stop {
         // These formats have one value for both.
         ReplyStop::End
-            if has_calls
-                && matches!(
-                    format,
-                    Format::OpenaiResponses | Format::Gemini | Format::GeminiInteractions
-                ) =>
+            if has_calls && matches!(format, Format::OpenaiResponses | Format::Gemini) =>
         {
             ReplyStop::Calls
         }

@@ -95,7 +95,7 @@ fn answer<'a>(
         let tool = fields.get("role") == Some(&json!("tool"));
         let known =
             ["tool_use_id", "toolUseId", "response"].iter().any(|key| fields.contains_key(*key));
-        let output = kind.ends_with("_output") || kind == "function_result";
+        let output = kind.ends_with("_call_output") || kind == "function_result";
         tool || output || (known && !fields.contains_key("input"))
     };
     let found = object(random, list, &is_answer)?;

@@ -265,7 +265,7 @@ fn parts(message: &Value) -> Vec<Part> {
     match message["type"].as_str() {
         Some("reasoning" | "thought") => return vec![Part::Thought],
         Some("function_result") => return vec![answer(&message["call_id"], &message["result"])],
-        Some(kind) if kind.ends_with("_output") => {
+        Some(kind) if kind.ends_with("_output") && kind != "model_output" => {
             return vec![answer(&message["call_id"], &message["output"])];
         }
         Some(kind) if kind.ends_with("_call") => {

@@ -133,9 +133,9 @@ impl ConversionTrial<'_> {
         }
         let mut judged =
             violations(self.to.name(), self.case.profile.name(), self.pending(), &after);
-        // An empty history has no repair, and a refusal is content.
+        // An empty history and an open call of the provider have no repair, and a refusal is content.
         let declines = converted.body.contains("\"refusal\":");
-        judged.retain(|violation| violation.code != 314 && !(violation.code == 301 && declines));
+        judged.retain(|violation| !violation.may_stay && !(violation.code == 301 && declines));
         if !judged.is_empty() {
             return broken(format!("the oracle finds {judged:?}"));
         }

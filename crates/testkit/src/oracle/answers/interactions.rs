@@ -7,7 +7,7 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::{
-    OracleReply, ReasoningSeal, ReplyBlock, ReplyStop, ReplyUsage, SUM,
+    OracleReply, ReasoningSeal, ReplyBlock, ReplyUsage, SUM,
     draft::{DraftBlock, DraftBlockKind, answer},
     fields::{count, is_text, list, said, text, tidy},
     stops,
@@ -70,17 +70,8 @@ pub(super) fn read(body: &Value) -> Result<OracleReply, String> {
         parts.extend(read_step(step)?);
     }
     let usage = read_usage(&body["usage"])?;
-    let stop = read_stop(&text(body, "status"), &parts);
+    let stop = Some(stops::meaning(WIRE, &text(body, "status")));
     Ok(answer(said(body, "id"), said(body, "model"), parts, stop, usage))
-}
-
-/// A plain end after calls waits for their results.
-fn read_stop(status: &str, parts: &[DraftBlock]) -> Option<ReplyStop> {
-    let calls = parts.iter().any(|part| part.kind == DraftBlockKind::Function);
-    Some(match stops::meaning(WIRE, status) {
-        ReplyStop::End if calls => ReplyStop::Calls,
-        stop => stop,
-    })
 }
 
 /// The blocks of a step: one for each text of an output.

@@ -127,7 +127,9 @@ impl<'a> GistWriter<'_, 'a> {
             self.notes(block.value);
         }
         match block.kind {
-            OracleBlockKind::Text if flat && block.text().is_none() => {
+            OracleBlockKind::Text | OracleBlockKind::Unknown
+                if flat && block.text().is_none() && speaks(block.value) =>
+            {
                 self.content(side, field(block.value, "content"));
             }
             OracleBlockKind::Text => self.say(side, block.text().unwrap_or("").to_owned(), false),
@@ -239,6 +241,11 @@ impl<'a> GistWriter<'_, 'a> {
             self.gist.seals.extend((plain && !thought).then(|| seal.to_owned()));
         }
     }
+}
+
+/// Whether an item or a step has content of the user or the model.
+fn speaks(value: &Value) -> bool {
+    matches!(text(value, "type"), None | Some("message" | "user_input" | "model_output"))
 }
 
 /// The last call with that id, otherwise with that name.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{read_step, read_stop, read_usage};
+use super::{WIRE, read_step, read_usage, stops};
 use crate::oracle::answers::{
     CutFrame, OracleStream, ReasoningSeal, SIGNED,
     draft::{DraftBlock, DraftBlockKind, ReplyDraft},
@@ -52,9 +52,7 @@ fn take(draft: &mut ReplyDraft, kind: &str, event: &Value) {
             draft.must(!is_open(draft), "a step is open where the interaction ends");
             let interaction = &event["interaction"];
             draft.must(said(interaction, "id").is_some(), "the interaction lost its id");
-            if let Some(stop) = read_stop(&text(interaction, "status"), &draft.parts) {
-                draft.stop(stop);
-            }
+            draft.stop(stops::meaning(WIRE, &text(interaction, "status")));
             match read_usage(&interaction["usage"]) {
                 Ok(usage) => draft.heard.answer.usage = usage,
                 Err(what) => draft.fault(what),
