@@ -97,7 +97,7 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
 }
 
 /// A format's name for the error.
-fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
+pub(crate) fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
     let table = name_table(format);
     let own = |code: &JsonText<'_>| {
         let same = |row: &&ErrorNameRow| {

@@ -21,6 +21,7 @@ use foxwedge_json::quote;
 
 pub(crate) const ENCODE_FORMAT: ItemEncodeFormat = ItemEncodeFormat {
     refusal: None,
+    results_follow: true,
     media: |_, media| encode_media(media),
     message: write_message,
     call: write_call,

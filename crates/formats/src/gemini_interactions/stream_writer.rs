@@ -7,7 +7,7 @@ use foxwedge_core::CallFamily;
 use super::WIRE;
 use crate::{
     conversation::{
-        JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage,
+        JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage, provider_errors,
         response::{carries_signature, reply_id},
     },
     event::{
@@ -18,7 +18,7 @@ use crate::{
             UNSIGNED_CALL,
         },
         owned::owned_stop,
-        reply_end::{stop_word, truncation_error, write_error, write_usage},
+        reply_end::{stop_word, truncation_error, write_usage},
     },
 };
 
@@ -235,11 +235,14 @@ impl InteractionStreamWriter {
         out: &mut Vec<u8>,
         notes: &mut LossNotes,
     ) {
+        if let Some(note) = provider_errors::loss_note(WIRE, error) {
+            notes.add(LossKind::Unknown, &note);
+        }
         self.begin_event("error");
-        self.scratch.clear();
-        write_error(WIRE, error, &mut self.scratch, notes);
-        let fields = self.scratch.strip_prefix('{').and_then(|body| body.strip_suffix('}'));
-        self.line.extend([",", fields.unwrap_or_default()]);
+        let code = provider_errors::error_name(WIRE, error).to_ascii_lowercase();
+        self.line.extend([",\"error\":{\"code\":\"", &code, "\",\"message\":"]);
+        error.message.write(&mut self.line);
+        self.line.push('}');
         self.end_event(out);
     }
 

@@ -22,6 +22,7 @@ use foxwedge_json::quote;
 
 pub(crate) const ENCODE_FORMAT: ItemEncodeFormat = ItemEncodeFormat {
     refusal: Some("{\"type\":\"refusal\",\"refusal\":"),
+    results_follow: false,
     media: |part, media| Some(with_detail(encode_media(media)?, part, "}")),
     message: write_message,
     call: write_call,

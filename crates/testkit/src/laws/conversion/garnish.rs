@@ -281,8 +281,6 @@ impl DetailWriter<'_> {
 /// Adds an element to a content. A string becomes a list with one text element of this type.
 fn extend(message: &mut Map<String, Value>, key: &str, kind: &str, element: Value) {
     match message.get_mut(key) {
-        // Media alone behind results would pass for media of a result.
-        Some(Value::Array(list)) if list.is_empty() => {}
         Some(Value::Array(list)) => list.push(element),
         Some(Value::String(text)) => {
             let text = json!({"type": kind, "text": text});

@@ -88,9 +88,10 @@ impl ConversionTrial<'_> {
     /// Whether its own provider accepts the document and the document holds the whole history.
     pub(super) fn is_sound(&self) -> bool {
         let format = self.case.wire.name();
-        let elsewhere = ["previous_response_id", "conversation", "thread"]
-            .iter()
-            .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
+        let elsewhere =
+            ["previous_response_id", "conversation", "thread", "previous_interaction_id"]
+                .iter()
+                .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
         let refers = self.before.to_string().contains("item_reference");
         // The oracle does not know results that name their tool instead of a call.
         let older = self.before.to_string().contains("\"role\":\"function\"");

@@ -128,7 +128,7 @@ impl<'a> GistWriter<'_, 'a> {
         }
         match block.kind {
             OracleBlockKind::Text | OracleBlockKind::Unknown
-                if flat && block.text().is_none() && speaks(block.value) =>
+                if block.text().is_none() && speaks(self.format, block.value) =>
             {
                 self.content(side, field(block.value, "content"));
             }
@@ -244,8 +244,13 @@ impl<'a> GistWriter<'_, 'a> {
 }
 
 /// Whether an item or a step has content of the user or the model.
-fn speaks(value: &Value) -> bool {
-    matches!(text(value, "type"), None | Some("message" | "user_input" | "model_output"))
+fn speaks(format: TestFormat, value: &Value) -> bool {
+    let kind = text(value, "type");
+    match format {
+        TestFormat::Responses => matches!(kind, None | Some("message")),
+        TestFormat::Interactions => matches!(kind, Some("user_input" | "model_output")),
+        _ => false,
+    }
 }
 
 /// The last call with that id, otherwise with that name.
