@@ -52,16 +52,19 @@ pub enum Format {
     Gemini,
     /// Amazon Bedrock Converse.
     Bedrock,
+    /// Google Gemini Interactions: a list of steps.
+    GeminiInteractions,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 5] = [
+    pub const ALL: [Format; 6] = [
         Format::OpenaiChat,
         Format::OpenaiResponses,
         Format::Anthropic,
         Format::Gemini,
         Format::Bedrock,
+        Format::GeminiInteractions,
     ];
 
     /// The name used on the command line and in reports.
@@ -72,6 +75,7 @@ impl Format {
             Format::Anthropic => "anthropic",
             Format::Gemini => "gemini",
             Format::Bedrock => "bedrock",
+            Format::GeminiInteractions => "gemini-interactions",
         }
     }
 
@@ -80,11 +84,21 @@ impl Format {
         Format::ALL.into_iter().find(|format| format.name() == name)
     }
 
+    /// Whether the arguments of a call are an object, not a string that holds one.
+    pub fn has_object_arguments(self) -> bool {
+        match self {
+            Format::OpenaiChat | Format::OpenaiResponses => false,
+            Format::Anthropic | Format::Gemini | Format::Bedrock | Format::GeminiInteractions => {
+                true
+            }
+        }
+    }
+
     /// How it lays out calls and answers.
     pub fn layout(self) -> MessageLayout {
         match self {
             Format::OpenaiChat => MessageLayout::Chat,
-            Format::OpenaiResponses => MessageLayout::Items,
+            Format::OpenaiResponses | Format::GeminiInteractions => MessageLayout::Items,
             Format::Anthropic | Format::Gemini | Format::Bedrock => MessageLayout::Blocks,
         }
     }

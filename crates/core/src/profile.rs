@@ -15,6 +15,8 @@ pub enum Profile {
     Gemini,
     /// Amazon Bedrock Converse.
     Bedrock,
+    /// Google Gemini Interactions.
+    GeminiInteractions,
     /// Mistral's hosted API.
     Mistral,
     /// DeepSeek.
@@ -91,12 +93,13 @@ impl IdRule {
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Profile; 8] = [
+    pub const ALL: [Profile; 9] = [
         Profile::OpenaiChat,
         Profile::OpenaiResponses,
         Profile::Anthropic,
         Profile::Gemini,
         Profile::Bedrock,
+        Profile::GeminiInteractions,
         Profile::Mistral,
         Profile::Deepseek,
         Profile::Strict,
@@ -110,6 +113,7 @@ impl Profile {
             Profile::Anthropic => "anthropic",
             Profile::Gemini => "gemini",
             Profile::Bedrock => "bedrock",
+            Profile::GeminiInteractions => "gemini-interactions",
             Profile::Mistral => "mistral",
             Profile::Deepseek => "deepseek",
             Profile::Strict => "strict",
@@ -129,6 +133,7 @@ impl Profile {
             Format::Anthropic => Profile::Anthropic,
             Format::Gemini => Profile::Gemini,
             Format::Bedrock => Profile::Bedrock,
+            Format::GeminiInteractions => Profile::GeminiInteractions,
         }
     }
 
@@ -143,7 +148,7 @@ impl Profile {
             Profile::Mistral | Profile::Strict => {
                 IdRule { min_length: 9, max_length: 9, extra_chars: Some("") }
             }
-            Profile::Gemini | Profile::Deepseek => free,
+            Profile::Gemini | Profile::GeminiInteractions | Profile::Deepseek => free,
         }
     }
 
@@ -153,7 +158,9 @@ impl Profile {
             Profile::Anthropic | Profile::OpenaiResponses => {
                 IdRule { min_length: 1, max_length: 128, extra_chars: Some("_-") }
             }
-            Profile::Gemini => IdRule { min_length: 1, max_length: 128, extra_chars: Some("_.:-") },
+            Profile::Gemini | Profile::GeminiInteractions => {
+                IdRule { min_length: 1, max_length: 128, extra_chars: Some("_.:-") }
+            }
             Profile::OpenaiChat
             | Profile::Bedrock
             | Profile::Mistral
@@ -166,8 +173,13 @@ impl Profile {
     pub fn accepts_name(self, name: &str) -> bool {
         let first = name.chars().next();
         self.name_rule().allows(name)
-            && (!matches!(self, Profile::Gemini | Profile::Strict)
+            && (!matches!(self, Profile::Gemini | Profile::GeminiInteractions | Profile::Strict)
                 || first.is_some_and(|c| c.is_ascii_alphabetic() || c == '_'))
+    }
+
+    /// Whether a result may stand anywhere after its call, in a flat list of items.
+    pub(crate) fn allows_late_results(self) -> bool {
+        !matches!(self, Profile::GeminiInteractions | Profile::Deepseek | Profile::Strict)
     }
 
     /// Whether the profile parses argument strings.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Format, Span};
 
-use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_value};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value};
 
 /// A detected format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,10 +46,11 @@ impl DetectionConfidence {
 const MAX_MESSAGES: usize = 400;
 
 /// The formats, from the most specific to the most common: of equal signs, the first one counts.
-const FORMATS: [Format; 5] = [
+const FORMATS: [Format; 6] = [
     Format::Bedrock,
     Format::Anthropic,
     Format::Gemini,
+    Format::GeminiInteractions,
     Format::OpenaiResponses,
     Format::OpenaiChat,
 ];
@@ -58,7 +59,7 @@ const FORMATS: [Format; 5] = [
 /// one counts.
 const LISTS: [&[Format]; 3] = [
     &[Format::OpenaiChat, Format::Anthropic, Format::Bedrock],
-    &[Format::OpenaiResponses],
+    &[Format::OpenaiResponses, Format::GeminiInteractions],
     &[Format::Gemini],
 ];
 const MESSAGES_LIST: usize = 0;
@@ -74,8 +75,10 @@ struct DetectionScore {
     messages: usize,
     /// The model is a Claude model.
     claude: bool,
-    /// The list is that of another API, Gemini Interactions, which is not read.
-    interactions: bool,
+    /// The model is a Gemini model.
+    gemini: bool,
+    /// A value that is no list stands in the place of the list named `input`.
+    single_input: bool,
 }
 
 impl DetectionScore {
@@ -89,12 +92,10 @@ impl DetectionScore {
     }
 
     fn best(&self) -> Option<FormatDetection> {
-        if self.interactions {
-            return None;
-        }
+        let list = self.list.or(self.single_input.then_some(INPUT_LIST));
         let mut best: Option<FormatDetection> = None;
         for (&wire, sign) in FORMATS.iter().zip(&self.signs) {
-            let possible = self.list.is_none_or(|list| LISTS[list].contains(&wire));
+            let possible = list.is_none_or(|list| LISTS[list].contains(&wire));
             if let Some((confidence, reason)) = sign.filter(|_| possible)
                 && best.is_none_or(|best| best.confidence < confidence)
             {
@@ -110,7 +111,7 @@ impl DetectionScore {
 
     /// Whether the rest of the list need not be read.
     fn is_settled(&self) -> bool {
-        self.messages >= MAX_MESSAGES || self.interactions || self.is_certain()
+        self.messages >= MAX_MESSAGES || self.is_certain()
     }
 }
 
@@ -122,6 +123,10 @@ pub fn detect(source: &str) -> Option<FormatDetection> {
     let _ = inspect_document(&mut scan, source, &mut score);
     if score.claude && score.best().is_some_and(|it| it.confidence == DetectionConfidence::Guess) {
         score.vote(Format::Anthropic, DetectionConfidence::Likely, "a Claude model");
+    }
+    let has_input = score.single_input || score.list == Some(INPUT_LIST);
+    if score.gemini && has_input && score.messages == 0 {
+        score.vote(Format::GeminiInteractions, DetectionConfidence::Likely, "a Gemini model");
     }
     score.best()
 }
@@ -179,9 +184,20 @@ fn inspect_field(
     let value = scan.skip()?;
     match key {
         b"input" if shape == JsonShape::String => {
+            score.single_input = true;
             score.vote(Format::OpenaiResponses, Guess, "an `input` text");
         }
-        b"previous_interaction_id" => score.interactions = true,
+        b"input" if is_content(source, value) => {
+            score.single_input = true;
+            score.vote(Format::GeminiInteractions, Likely, "one piece of content as `input`");
+        }
+        b"previous_interaction_id" | b"continuation_token" => {
+            score.vote(Format::GeminiInteractions, Certain, "a field of Interactions");
+        }
+        b"generation_config" | b"agent_config" | b"response_modalities" => {
+            score.vote(Format::GeminiInteractions, Likely, "a field of Interactions");
+            score.vote(Format::Gemini, Likely, "a field of Gemini");
+        }
         b"previous_response_id" => {
             score.vote(Format::OpenaiResponses, Certain, "a field of Responses");
         }
@@ -201,6 +217,9 @@ fn inspect_field(
         }
         b"systemInstruction" | b"system_instruction" | b"generationConfig" => {
             score.vote(Format::Gemini, Likely, "a field of Gemini");
+            if key == b"system_instruction" {
+                score.vote(Format::GeminiInteractions, Likely, "a field of Interactions");
+            }
         }
         b"tools" if shape == JsonShape::Array => inspect_tools(source, value, score),
         b"system" | b"stop_sequences" | b"top_k" => {
@@ -212,7 +231,10 @@ fn inspect_field(
         | b"stream_options"
         | b"n" => score.vote(Format::OpenaiChat, Likely, "a field of chat requests"),
         // Many servers offer Claude in OpenAI's format, so any other sign outweighs the name.
-        b"model" => score.claude |= value.of(source).contains("claude"),
+        b"model" => {
+            score.claude |= value.of(source).contains("claude");
+            score.gemini |= value.of(source).contains("gemini");
+        }
         _ => {}
     }
     Ok(())
@@ -232,6 +254,12 @@ fn inspect_tools(source: &str, list: Span, score: &mut DetectionScore) {
             );
         } else if has("functionDeclarations") || has("function_declarations") {
             score.vote(Format::Gemini, DetectionConfidence::Certain, "declarations of functions");
+        } else if has_google_type(source, tool) {
+            score.vote(
+                Format::GeminiInteractions,
+                DetectionConfidence::Certain,
+                "tools of Interactions",
+            );
         }
     }
 }
@@ -288,9 +316,21 @@ fn inspect_message(
                     "items with a `type`",
                 );
                 let value = scan.skip()?;
-                score.interactions |= is_interaction_step(&string_value(source, value));
+                if is_interaction_step(&string_value(source, value)) {
+                    score.vote(
+                        Format::GeminiInteractions,
+                        DetectionConfidence::Certain,
+                        "steps of Interactions",
+                    );
+                }
                 return Ok(());
             }
+            // The arguments of a Responses item are a string.
+            b"arguments" if scan.shape()? == JsonShape::Object => score.vote(
+                Format::GeminiInteractions,
+                DetectionConfidence::Likely,
+                "arguments that are an object",
+            ),
             b"role" => {
                 let value = scan.skip()?;
                 match &*string_value(source, value) {
@@ -367,6 +407,18 @@ fn inspect_blocks(
     .map(drop)
 }
 
+/// Whether a value is one piece of content of Gemini Interactions.
+fn is_content(source: &str, value: Span) -> bool {
+    let kind = field_text(source, value, "type");
+    matches!(kind.as_deref(), Some("text" | "image" | "audio" | "document" | "video"))
+}
+
+/// Whether the type of a tool is one that only Gemini Interactions uses.
+fn has_google_type(source: &str, tool: Span) -> bool {
+    let kind = field_text(source, tool, "type");
+    matches!(kind.as_deref(), Some("google_search" | "google_maps" | "url_context" | "mcp_server"))
+}
+
 /// Whether a type is one that only Gemini Interactions uses.
 fn is_interaction_step(kind: &str) -> bool {
     const TOOLS: [&str; 7] = [
@@ -410,7 +462,11 @@ fn vote_block(kind: &str, score: &mut DetectionScore) {
         "image_url" | "input_audio" | "refusal" => {
             score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "chat content parts");
         }
-        "function_result" => score.interactions = true,
+        "function_result" => score.vote(
+            Format::GeminiInteractions,
+            DetectionConfidence::Certain,
+            "results of functions",
+        ),
         "text" => score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "text parts"),
         _ => {}
     }

@@ -20,12 +20,12 @@ mod walk;
 mod canonical;
 mod parts;
 
-use foxwedge_core::{Draft, Span};
+use foxwedge_core::{Draft, Format, Span};
 
-use crate::model::ModelReply;
+use crate::model::{ModelReply, decode};
 use canonical::TextNormalizer;
 use chain::{DigestChain, TurnSide};
-use foxwedge_json::JsonScanner;
+use foxwedge_json::{JsonScanner, JsonTape};
 
 /// The value after each message of a draft, in order. The scope separates conversations that must
 /// not match, such as those of different clients or models.
@@ -72,11 +72,15 @@ impl ConversationDigest {
         values.collect()
     }
 
-    /// Adds a user text: the string, with its quotes, that replaces the list of messages.
-    pub(crate) fn add_user_text(&mut self, source: &str, string: Span) -> u128 {
-        if let Ok(text) = JsonScanner::within(source, string).string() {
+    /// Adds the user's input that replaces the list of messages: a string with its quotes, or one
+    /// piece of content.
+    pub(crate) fn add_user_input(&mut self, source: &str, input: Span, format: Format) -> u128 {
+        if let Ok(text) = JsonScanner::within(source, input).string() {
             let normalized = self.speller.normalize(text.span.of(source));
             self.chain.add_text(TurnSide::User, normalized, false);
+        } else if let Ok(tape) = JsonTape::within(source, input) {
+            let parts = decode::read_message(tape.root(source), format).parts;
+            parts::add_parts(&mut self.chain, &mut self.speller, TurnSide::User, &parts);
         }
         self.value()
     }

@@ -4,9 +4,9 @@ use foxwedge_core::{DraftBuilder, Format, Span};
 
 use crate::{
     OutlinedDocument, anthropic, bedrock,
-    envelope::{LIST_BIT, RequestEnvelope, list_key},
+    envelope::{LIST_BIT, RequestEnvelope, is_single_input, list_key},
     error::ReadError,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
     outline::{OutlineOptions, OutlineReader, UniqueFields},
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult, field_text};
@@ -98,6 +98,7 @@ fn read_list<'a>(
             Format::Anthropic => anthropic::read_message(scan, reader),
             Format::Gemini => gemini::read_message(scan, reader),
             Format::Bedrock => bedrock::read_message(scan, reader),
+            Format::GeminiInteractions => gemini_interactions::read_step(scan, reader),
         }
     })?;
     *place = None;
@@ -119,7 +120,7 @@ fn read_request<'a>(
             unique.check(scan, LIST_BIT, key)?;
             found = Some(match scan.shape()? {
                 JsonShape::Array => Some(read_list(scan, reader, format, place)?),
-                JsonShape::String if format == Format::OpenaiResponses => {
+                shape if is_single_input(format, shape) => {
                     envelope.input = Some(scan.skip()?);
                     None
                 }
@@ -153,7 +154,9 @@ fn outline_field(reader: &mut OutlineReader<'_>, key: &[u8], shape: JsonShape, v
     let body = reader.builder.body_mut();
     match key {
         // Any value but `null` refers to state on the server.
-        b"previous_response_id" => body.stateful |= shape != JsonShape::Null,
+        b"previous_response_id" | b"previous_interaction_id" | b"continuation_token" => {
+            body.stateful |= shape != JsonShape::Null;
+        }
         b"thinking" => {
             body.thinking = field_text(reader.source, value, "type").as_deref() == Some("enabled");
         }

@@ -18,7 +18,7 @@ pub struct RequestEnvelope<'a> {
     pub stream: Option<bool>,
     /// Chat: whether a stream ends with its token usage.
     pub include_usage: Option<bool>,
-    /// Responses: the stored response that this request continues.
+    /// Responses and Interactions: the stored response that this request continues.
     pub previous_response: Option<Cow<'a, str>>,
     /// Responses: the stored conversation that this request belongs to. Empty if the field has an
     /// unknown shape.
@@ -41,7 +41,8 @@ pub struct RequestEnvelope<'a> {
     pub choices: Option<u64>,
     /// A field that would choose the server or its credentials. Clients must not set one.
     pub routing_field: Option<&'static str>,
-    /// Responses: span of the input string that replaces the message list, with its quotes.
+    /// Responses and Interactions: span of the input that replaces the message list: a string with
+    /// its quotes, or one piece of content.
     pub input: Option<Span>,
 }
 
@@ -80,7 +81,9 @@ impl<'a> RequestEnvelope<'a> {
                 self.include_usage =
                     field_source(source, value, "include_usage").and_then(parse_bool);
             }
-            b"previous_response_id" => self.previous_response = read_non_empty(scan, source)?,
+            b"previous_response_id" | b"previous_interaction_id" => {
+                self.previous_response = read_non_empty(scan, source)?;
+            }
             b"conversation" => self.conversation = read_conversation(scan)?,
             b"thread" => {
                 let value = scan.skip()?;
@@ -141,8 +144,17 @@ impl<'a> RequestEnvelope<'a> {
 pub(crate) fn list_key(format: Format) -> &'static str {
     match format {
         Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
-        Format::OpenaiResponses => "input",
+        Format::OpenaiResponses | Format::GeminiInteractions => "input",
         Format::Gemini => "contents",
+    }
+}
+
+/// Whether a value of this shape may replace the message list.
+pub(crate) fn is_single_input(format: Format, shape: JsonShape) -> bool {
+    match format {
+        Format::OpenaiResponses => shape == JsonShape::String,
+        Format::GeminiInteractions => matches!(shape, JsonShape::String | JsonShape::Object),
+        Format::OpenaiChat | Format::Anthropic | Format::Gemini | Format::Bedrock => false,
     }
 }
 
@@ -161,8 +173,7 @@ pub(crate) fn scan_envelope<'a>(
             unique.check(scan, LIST_BIT, key)?;
             let shape = scan.shape()?;
             let value = scan.skip()?;
-            let is_input = shape == JsonShape::String && format == Format::OpenaiResponses;
-            envelope.input = is_input.then_some(value);
+            envelope.input = is_single_input(format, shape).then_some(value);
             return Ok(());
         }
         envelope.read_field(scan, format, &mut unique, key)
@@ -175,10 +186,11 @@ pub(crate) fn scan_envelope<'a>(
 pub(crate) const LIST_BIT: u32 = 31;
 
 /// Fields that a request may have only once: readers disagree on which duplicate counts.
-const UNIQUE_KEYS: [&[u8]; 22] = [
+const UNIQUE_KEYS: [&[u8]; 23] = [
     b"model",
     b"modelId",
     b"previous_response_id",
+    b"previous_interaction_id",
     b"conversation",
     b"thread",
     b"thinking",

@@ -21,6 +21,7 @@ mod frame;
 pub mod anthropic;
 mod bedrock;
 pub mod gemini;
+mod gemini_interactions;
 mod openai_chat;
 pub mod openai_responses;
 pub mod otel_messages;
@@ -134,7 +135,7 @@ impl<'a> OutlinedDocument<'a> {
     pub fn message_digests(&self, scope: u128) -> Vec<u128> {
         let mut digest = digest::ConversationDigest::with_plain_escapes(scope, self.plain);
         match self.envelope.input {
-            Some(input) => vec![digest.add_user_text(self.draft.source, input)],
+            Some(input) => vec![digest.add_user_input(self.draft.source, input, self.draft.format)],
             None => digest.add_messages(&self.draft),
         }
     }

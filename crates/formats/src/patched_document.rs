@@ -8,7 +8,7 @@ use crate::{
     anthropic, bedrock,
     document::DocumentFrame,
     envelope::list_key,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
     splice::{BlockMessage, write_blocks},
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, quote, write_patched};
@@ -199,6 +199,10 @@ pub fn write_slot<'a>(
             openai_responses::rewrite_item(out, original, message)
         }
         (Format::OpenaiResponses, None) => openai_responses::write_new_item(out, message),
+        (Format::GeminiInteractions, Some(original)) => {
+            gemini_interactions::rewrite_step(out, original, message)
+        }
+        (Format::GeminiInteractions, None) => gemini_interactions::write_new_step(out, message),
         (Format::Anthropic, _) => {
             write_blocks(out, draft, origin, &BlockMessage::of(message), &anthropic::SPLICE_FORMAT)
         }

@@ -172,6 +172,13 @@ impl ApiError {
                 error.extend(self.details.clone());
                 json!({ "error": error })
             }
+            Format::GeminiInteractions => {
+                let mut error = Map::new();
+                error.insert("message".to_owned(), json!(self.message));
+                error.insert("code".to_owned(), json!(self.code));
+                error.extend(self.details.clone());
+                json!({ "error": error })
+            }
             Format::Anthropic | Format::Bedrock | Format::Gemini => {
                 let mut error = Map::new();
                 error.insert("type".to_owned(), json!(self.kind.anthropic_type()));

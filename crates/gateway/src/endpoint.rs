@@ -14,15 +14,18 @@ pub enum GatewayEndpoint {
     Messages,
     /// `POST /v1/messages/count_tokens`.
     CountTokens,
+    /// `POST /v1beta/interactions`.
+    Interactions,
 }
 
 impl GatewayEndpoint {
     /// Every endpoint.
-    pub const ALL: [GatewayEndpoint; 4] = [
+    pub const ALL: [GatewayEndpoint; 5] = [
         GatewayEndpoint::Chat,
         GatewayEndpoint::Responses,
         GatewayEndpoint::Messages,
         GatewayEndpoint::CountTokens,
+        GatewayEndpoint::Interactions,
     ];
 
     /// The URL path.
@@ -32,6 +35,7 @@ impl GatewayEndpoint {
             GatewayEndpoint::Responses => "/v1/responses",
             GatewayEndpoint::Messages => "/v1/messages",
             GatewayEndpoint::CountTokens => "/v1/messages/count_tokens",
+            GatewayEndpoint::Interactions => "/v1beta/interactions",
         }
     }
 
@@ -42,6 +46,7 @@ impl GatewayEndpoint {
             GatewayEndpoint::Responses => "responses",
             GatewayEndpoint::Messages => "messages",
             GatewayEndpoint::CountTokens => "count_tokens",
+            GatewayEndpoint::Interactions => "interactions",
         }
     }
 
@@ -49,9 +54,10 @@ impl GatewayEndpoint {
     pub(crate) fn operation(self) -> UpstreamOperation {
         match self {
             GatewayEndpoint::CountTokens => UpstreamOperation::CountTokens,
-            GatewayEndpoint::Chat | GatewayEndpoint::Responses | GatewayEndpoint::Messages => {
-                UpstreamOperation::Generate
-            }
+            GatewayEndpoint::Chat
+            | GatewayEndpoint::Responses
+            | GatewayEndpoint::Messages
+            | GatewayEndpoint::Interactions => UpstreamOperation::Generate,
         }
     }
 
@@ -61,6 +67,7 @@ impl GatewayEndpoint {
             GatewayEndpoint::Chat => Format::OpenaiChat,
             GatewayEndpoint::Responses => Format::OpenaiResponses,
             GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => Format::Anthropic,
+            GatewayEndpoint::Interactions => Format::GeminiInteractions,
         }
     }
 }

@@ -45,6 +45,8 @@ pub(crate) fn error_format(path: &str, headers: &HeaderMap) -> Format {
         Format::Anthropic
     } else if path.starts_with("/v1/responses") {
         Format::OpenaiResponses
+    } else if path.starts_with("/v1beta/interactions") {
+        Format::GeminiInteractions
     } else if path.starts_with("/v1/models") && headers.contains_key("anthropic-version") {
         Format::Anthropic
     } else {
@@ -173,6 +175,7 @@ mod tests {
             ("/v1/messages", &none, Format::Anthropic),
             ("/v1/messages/count_tokens", &none, Format::Anthropic),
             ("/v1/responses", &none, Format::OpenaiResponses),
+            ("/v1beta/interactions", &none, Format::GeminiInteractions),
             ("/v1/chat/completions", &anthropic, Format::OpenaiChat),
             ("/v1/models", &anthropic, Format::Anthropic),
             ("/v1/models", &none, Format::OpenaiChat),

@@ -170,7 +170,10 @@ impl GatewayEngine {
             GatewayEndpoint::CountTokens => {
                 Box::pin(count::count_tokens(inner, &request, &mut summary)).await
             }
-            GatewayEndpoint::Chat | GatewayEndpoint::Responses | GatewayEndpoint::Messages => {
+            GatewayEndpoint::Chat
+            | GatewayEndpoint::Responses
+            | GatewayEndpoint::Messages
+            | GatewayEndpoint::Interactions => {
                 Box::pin(handle_chat(inner, &request, &mut summary)).await
             }
         };

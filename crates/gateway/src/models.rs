@@ -39,7 +39,11 @@ fn model_list(names: &[&str], format: Format) -> Value {
             "first_id": names.first(),
             "last_id": names.last(),
         }),
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini | Format::Bedrock => {
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Gemini
+        | Format::Bedrock
+        | Format::GeminiInteractions => {
             json!({ "object": "list", "data": data })
         }
     }
@@ -53,7 +57,11 @@ fn model_json(name: &str, format: Format) -> Value {
             "display_name": name,
             "created_at": "1970-01-01T00:00:00Z",
         }),
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini | Format::Bedrock => {
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Gemini
+        | Format::Bedrock
+        | Format::GeminiInteractions => {
             json!({ "id": name, "object": "model", "created": 0, "owned_by": "foxwedge" })
         }
     }

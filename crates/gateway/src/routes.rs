@@ -60,6 +60,7 @@ impl GatewayRoute {
             "/v1/responses" => GatewayRoute::Endpoint(GatewayEndpoint::Responses),
             "/v1/messages" => GatewayRoute::Endpoint(GatewayEndpoint::Messages),
             "/v1/messages/count_tokens" => GatewayRoute::Endpoint(GatewayEndpoint::CountTokens),
+            "/v1beta/interactions" => GatewayRoute::Endpoint(GatewayEndpoint::Interactions),
             "/v1/models" => GatewayRoute::Models,
             "/health" | "/readiness" | "/health/readiness" => {
                 GatewayRoute::Health(HealthProbe::Ready)
@@ -133,6 +134,11 @@ mod tests {
                 Ok(GatewayRoute::Endpoint(GatewayEndpoint::Chat)),
             ),
             (Method::POST, "/v1/responses", Ok(GatewayRoute::Endpoint(GatewayEndpoint::Responses))),
+            (
+                Method::POST,
+                "/v1beta/interactions",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::Interactions)),
+            ),
             (Method::POST, "/v1/messages", Ok(GatewayRoute::Endpoint(GatewayEndpoint::Messages))),
             (
                 Method::POST,

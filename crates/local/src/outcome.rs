@@ -232,7 +232,7 @@ pub struct AppliedEdit {
 pub fn message_path(format: Format, message: usize) -> String {
     let list = match format {
         Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
-        Format::OpenaiResponses => "input",
+        Format::OpenaiResponses | Format::GeminiInteractions => "input",
         Format::Gemini => "contents",
     };
     format!("{list}[{message}]")

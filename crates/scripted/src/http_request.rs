@@ -48,7 +48,7 @@ impl<'a> ScriptedRequest<'a> {
         if path.ends_with("/models") {
             return ScriptedEndpoint::Models;
         }
-        let known = ["/chat/completions", "/responses", "/messages"];
+        let known = ["/chat/completions", "/responses", "/messages", "/interactions"];
         if known.iter().any(|end| path.ends_with(end))
             || path.ends_with(":generateContent")
             || path.ends_with(":streamGenerateContent")
@@ -68,6 +68,7 @@ impl<'a> ScriptedRequest<'a> {
             ("/responses/input_tokens", Format::OpenaiResponses),
             ("/messages", Format::Anthropic),
             ("/messages/count_tokens", Format::Anthropic),
+            ("/interactions", Format::GeminiInteractions),
             (":generateContent", Format::Gemini),
             (":streamGenerateContent", Format::Gemini),
             (":countTokens", Format::Gemini),

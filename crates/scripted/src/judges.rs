@@ -11,6 +11,7 @@ mod openai_responses;
 mod anthropic;
 mod binding;
 mod gemini;
+mod gemini_interactions;
 mod mistral;
 mod deepseek;
 
@@ -34,6 +35,8 @@ pub enum ScriptedProvider {
     Anthropic,
     /// Google's generateContent.
     Gemini,
+    /// Google's Interactions.
+    GeminiInteractions,
     /// Mistral, in the Chat form.
     Mistral,
     /// DeepSeek, in the Chat form.
@@ -42,11 +45,12 @@ pub enum ScriptedProvider {
 
 impl ScriptedProvider {
     /// Every provider.
-    pub const ALL: [ScriptedProvider; 6] = [
+    pub const ALL: [ScriptedProvider; 7] = [
         ScriptedProvider::OpenaiChat,
         ScriptedProvider::OpenaiResponses,
         ScriptedProvider::Anthropic,
         ScriptedProvider::Gemini,
+        ScriptedProvider::GeminiInteractions,
         ScriptedProvider::Mistral,
         ScriptedProvider::Deepseek,
     ];
@@ -61,6 +65,7 @@ impl ScriptedProvider {
             Format::OpenaiResponses => Some(ScriptedProvider::OpenaiResponses),
             Format::Anthropic => Some(ScriptedProvider::Anthropic),
             Format::Gemini => Some(ScriptedProvider::Gemini),
+            Format::GeminiInteractions => Some(ScriptedProvider::GeminiInteractions),
             Format::Bedrock => None,
         }
     }
@@ -72,6 +77,7 @@ impl ScriptedProvider {
             ScriptedProvider::OpenaiResponses => "openai-responses",
             ScriptedProvider::Anthropic => "anthropic",
             ScriptedProvider::Gemini => "gemini",
+            ScriptedProvider::GeminiInteractions => "gemini-interactions",
             ScriptedProvider::Mistral => "mistral",
             ScriptedProvider::Deepseek => "deepseek",
         }
@@ -86,6 +92,7 @@ impl ScriptedProvider {
             ScriptedProvider::OpenaiResponses => Format::OpenaiResponses,
             ScriptedProvider::Anthropic => Format::Anthropic,
             ScriptedProvider::Gemini => Format::Gemini,
+            ScriptedProvider::GeminiInteractions => Format::GeminiInteractions,
         }
     }
 }
@@ -136,6 +143,7 @@ pub(crate) fn judge(
         ScriptedProvider::OpenaiResponses => openai_responses::judge(request),
         ScriptedProvider::Anthropic => anthropic::judge(request, purpose),
         ScriptedProvider::Gemini => gemini::judge(request),
+        ScriptedProvider::GeminiInteractions => gemini_interactions::judge(request),
         ScriptedProvider::Mistral => mistral::judge(request),
         ScriptedProvider::Deepseek => deepseek::judge(request, body.len()),
     };
@@ -219,7 +227,7 @@ fn parse_objection(provider: ScriptedProvider, error: &serde_json::Error) -> Jud
                 .to_owned()
             })
         }
-        ScriptedProvider::Gemini => {
+        ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions => {
             let what = if half { "Unpaired surrogate in string" } else { "Expected a value" };
             JudgeObjection::new(format!("Invalid JSON payload received. {what}. {place}"))
         }

@@ -17,7 +17,7 @@ pub fn models(format: Format) -> String {
         Format::Anthropic => json!({
             "data": list, "has_more": false, "first_id": MODELS.first(), "last_id": MODELS.last()
         }),
-        Format::Gemini => json!({"models": list}),
+        Format::Gemini | Format::GeminiInteractions => json!({"models": list}),
     }
     .to_string()
 }
@@ -30,7 +30,7 @@ fn model(format: Format, name: &str) -> Value {
         Format::Anthropic => json!({
             "type": "model", "id": name, "display_name": name, "created_at": "2025-11-15T00:00:00Z"
         }),
-        Format::Gemini => json!({
+        Format::Gemini | Format::GeminiInteractions => json!({
             "name": format!("models/{name}"), "displayName": name,
             "inputTokenLimit": 200_000, "outputTokenLimit": 8192,
             "supportedGenerationMethods": ["generateContent", "countTokens"]

@@ -86,6 +86,7 @@ fn build_outcome(context: &ReplyContext<'_>, reply: &ScriptedReply) -> ModelResp
         ScriptedProvider::OpenaiChat | ScriptedProvider::Deepseek => "chatcmpl-",
         ScriptedProvider::OpenaiResponses => "resp_",
         ScriptedProvider::Anthropic => "msg_",
+        ScriptedProvider::GeminiInteractions => "interaction_",
         ScriptedProvider::Gemini | ScriptedProvider::Mistral => "",
     };
     let id = format!("{prefix}{}", StableHasher::new("reply").with_field(context.body).letters(24));
@@ -123,6 +124,9 @@ fn build_reasoning(context: &ReplyContext<'_>, thought: &str) -> ReasoningPart<'
         ScriptedProvider::OpenaiResponses => {
             Sealed::Encrypted(JsonText::from(judges::encrypt_reasoning(thought)))
         }
+        ScriptedProvider::GeminiInteractions => Sealed::Signed(JsonText::from(
+            judges::thought_signature("thought", &Value::from(thought)),
+        )),
         ScriptedProvider::OpenaiChat
         | ScriptedProvider::Mistral
         | ScriptedProvider::Deepseek
@@ -141,7 +145,8 @@ fn build_call(
     let id = match context.provider {
         ScriptedProvider::OpenaiChat
         | ScriptedProvider::OpenaiResponses
-        | ScriptedProvider::Gemini => {
+        | ScriptedProvider::Gemini
+        | ScriptedProvider::GeminiInteractions => {
             format!("call_{}", seal.letters(24))
         }
         ScriptedProvider::Deepseek => format!("call_{index:02}_{}", seal.letters(20)),

@@ -66,7 +66,7 @@ fn parallel(format: Format, request: &Value) -> bool {
         Format::OpenaiChat | Format::OpenaiResponses => {
             request.get("parallel_tool_calls") == Some(&Value::Bool(false))
         }
-        Format::Gemini | Format::Bedrock => false,
+        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => false,
     };
     !forbidden
 }
@@ -77,7 +77,7 @@ fn max_output_tokens(format: Format, request: &Value) -> Option<u64> {
         Format::OpenaiChat => count("max_completion_tokens").or_else(|| count("max_tokens")),
         Format::OpenaiResponses => count("max_output_tokens"),
         Format::Anthropic | Format::Bedrock => count("max_tokens"),
-        Format::Gemini => {
+        Format::Gemini | Format::GeminiInteractions => {
             let config =
                 request.get("generationConfig").or_else(|| request.get("generation_config"))?;
             let max = non_null(config, "maxOutputTokens")

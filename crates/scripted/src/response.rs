@@ -148,7 +148,9 @@ fn build_response(
         return json_response(
             200,
             match provider {
-                ScriptedProvider::Gemini => json!({"totalTokens": count}).to_string(),
+                ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions => {
+                    json!({"totalTokens": count}).to_string()
+                }
                 ScriptedProvider::OpenaiResponses => {
                     json!({"object": "response.input_tokens", "input_tokens": count}).to_string()
                 }
@@ -270,7 +272,7 @@ fn unknown_fault_response(provider: ScriptedProvider, fault_name: &str) -> Scrip
         ScriptedProvider::Anthropic => {
             json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}})
         }
-        ScriptedProvider::Gemini => {
+        ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions => {
             json!({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
         }
         ScriptedProvider::OpenaiChat
@@ -293,6 +295,7 @@ fn request_id(
         ScriptedProvider::OpenaiChat
         | ScriptedProvider::OpenaiResponses
         | ScriptedProvider::Gemini
+        | ScriptedProvider::GeminiInteractions
         | ScriptedProvider::Mistral
         | ScriptedProvider::Deepseek => ("x-request-id", format!("req_{id}")),
     }

@@ -1,8 +1,8 @@
-//! The names of the five formats.
+//! The names of the six formats.
 
 /// The formats that shapes, generators and the oracle support.
-pub const DIALECTS: [&str; 5] =
-    ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock"];
+pub const DIALECTS: [&str; 6] =
+    ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "gemini-interactions"];
 
 /// A format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,7 @@ pub(crate) enum TestFormat {
     Anthropic,
     Gemini,
     Bedrock,
+    Interactions,
 }
 
 impl TestFormat {
@@ -23,6 +24,7 @@ impl TestFormat {
             "anthropic" => Some(Self::Anthropic),
             "gemini" => Some(Self::Gemini),
             "bedrock" => Some(Self::Bedrock),
+            "gemini-interactions" => Some(Self::Interactions),
             _ => None,
         }
     }
@@ -31,7 +33,7 @@ impl TestFormat {
     pub(crate) fn list_key(self) -> &'static str {
         match self {
             Self::Chat | Self::Anthropic | Self::Bedrock => "messages",
-            Self::Responses => "input",
+            Self::Responses | Self::Interactions => "input",
             Self::Gemini => "contents",
         }
     }

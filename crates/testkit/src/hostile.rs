@@ -153,6 +153,9 @@ pub fn multiplied(document: &str, format: Format, bytes: usize) -> Option<String
             Format::OpenaiResponses => {
                 format!("{{\"type\":\"message\",\"role\":\"user\",\"content\":\"{filler}\"}},")
             }
+            Format::GeminiInteractions => format!(
+                "{{\"type\":\"user_input\",\"content\":[{{\"type\":\"text\",\"text\":\"{filler}\"}}]}},"
+            ),
             Format::Gemini => {
                 format!("{{\"role\":\"user\",\"parts\":[{{\"text\":\"{filler}\"}}]}},")
             }

@@ -125,9 +125,9 @@ mod tests {
         let counts = |shape: &str| {
             crate::DIALECTS.map(|format| parsed(format, shape).as_array().map_or(0, Vec::len))
         };
-        assert_eq!(counts("u a[x y] r[x y]"), [4, 5, 3, 3, 3]);
-        assert_eq!(counts("u a[x y] r[x] r[y]"), [4, 5, 4, 4, 4]);
-        assert_eq!(counts("s u a"), [3, 3, 3, 3, 3]);
+        assert_eq!(counts("u a[x y] r[x y]"), [4, 5, 3, 3, 3, 5]);
+        assert_eq!(counts("u a[x y] r[x] r[y]"), [4, 5, 4, 4, 4, 5]);
+        assert_eq!(counts("s u a"), [3, 3, 3, 3, 3, 3]);
     }
 
     #[test]

@@ -116,9 +116,14 @@ fn every_rule_has_sound_and_broken_cases_in_its_providers_formats() {
     assert!(stray.is_empty(), "no rule for {:?}", stray.first().map(|case| &case.path));
 }
 
-/// Items have no messages that blocks could be misplaced in.
+/// Items have no messages that blocks could be misplaced in, and steps have no roles.
 fn cannot_show(code: u16, wire: Format) -> bool {
-    matches!((code, wire), (304, Format::OpenaiResponses) | (204, Format::Gemini))
+    matches!(
+        (code, wire),
+        (304, Format::OpenaiResponses)
+            | (304 | 407, Format::GeminiInteractions)
+            | (204, Format::Gemini)
+    )
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn found(document: &str) -> Option<(Format, DetectionConfidence)> {
 
 fn key(wire: Format) -> &'static str {
     match wire {
-        Format::OpenaiResponses => "input",
+        Format::OpenaiResponses | Format::GeminiInteractions => "input",
         Format::Gemini => "contents",
         Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
     }

@@ -64,6 +64,7 @@ fn one_id_for_calls_of_different_turns() {
         (Format::OpenaiChat, Profile::Mistral),
         (Format::Gemini, Profile::Gemini),
         (Format::Bedrock, Profile::Bedrock),
+        (Format::GeminiInteractions, Profile::GeminiInteractions),
     ];
     for (wire, profile) in table {
         for shape in shapes {
@@ -168,7 +169,7 @@ fn ordinary_histories_in_every_format_bare_and_as_a_request() {
             let text = body(wire.name(), shape);
             passes(shape, wire, profile, &text);
             let key = match wire {
-                Format::OpenaiResponses => "input",
+                Format::OpenaiResponses | Format::GeminiInteractions => "input",
                 Format::Gemini => "contents",
                 _ => "messages",
             };

@@ -87,3 +87,8 @@ fn the_laws_hold_for_gemini() {
 fn the_laws_hold_for_bedrock() {
     hold(Format::Bedrock);
 }
+
+#[test]
+fn the_laws_hold_for_gemini_interactions() {
+    hold(Format::GeminiInteractions);
+}

@@ -147,6 +147,7 @@ fn real_results_do_not_give_way_to_placeholders_where_ids_repeat() {
         Format::Anthropic,
         Format::Gemini,
         Format::Bedrock,
+        Format::GeminiInteractions,
     ] {
         for shape in shapes {
             let fixed = fixed(wire, Profile::for_format(wire), &body(wire.name(), shape));

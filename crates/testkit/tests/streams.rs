@@ -33,6 +33,10 @@ fn opening(wire: Format) -> Vec<u8> {
              \"stop_reason\":null,\"stop_sequence\":null,\
              \"usage\":{\"input_tokens\":1,\"output_tokens\":1}}}\n\n"
         }
+        Format::GeminiInteractions => {
+            "data: {\"event_type\":\"interaction.created\",\"interaction\":{\"id\":\"i\",\
+             \"model\":\"m\",\"status\":\"in_progress\"}}\n\n"
+        }
         Format::Gemini => "",
         Format::Bedrock => return message("event", "messageStart", b"{\"role\":\"assistant\"}"),
     };
@@ -43,6 +47,10 @@ fn opening(wire: Format) -> Vec<u8> {
 fn text_begins(wire: Format) -> Vec<u8> {
     let text = match wire {
         Format::OpenaiChat | Format::Gemini | Format::Bedrock => "",
+        Format::GeminiInteractions => {
+            "data: {\"event_type\":\"step.start\",\"index\":0,\
+             \"step\":{\"type\":\"model_output\"}}\n\n"
+        }
         Format::OpenaiResponses => {
             "data: {\"type\":\"response.output_item.added\",\"sequence_number\":1,\
              \"output_index\":0,\"item\":{\"id\":\"msg_0\",\"type\":\"message\",\
@@ -74,6 +82,10 @@ fn text_piece(wire: Format, text: &str) -> Vec<u8> {
         Format::Anthropic => format!(
             "{{\"type\":\"content_block_delta\",\"index\":0,\
              \"delta\":{{\"type\":\"text_delta\",\"text\":\"{text}\"}}}}"
+        ),
+        Format::GeminiInteractions => format!(
+            "{{\"event_type\":\"step.delta\",\"index\":0,\
+             \"delta\":{{\"type\":\"text\",\"text\":\"{text}\"}}}}"
         ),
         Format::Gemini => format!(
             "{{\"candidates\":[{{\"content\":{{\"role\":\"model\",\
@@ -107,6 +119,11 @@ fn call_begins(wire: Format, index: usize) -> Vec<u8> {
              \"content_block\":{{\"type\":\"tool_use\",\"id\":\"call_{index}\",\"name\":\"f\",\
              \"input\":{{}}}}}}"
         ),
+        Format::GeminiInteractions => format!(
+            "{{\"event_type\":\"step.start\",\"index\":{index},\
+             \"step\":{{\"type\":\"function_call\",\"id\":\"call_{index}\",\"name\":\"f\",\
+             \"arguments\":{{}}}}}}"
+        ),
         Format::Bedrock => {
             let event = format!(
                 "{{\"contentBlockIndex\":{index},\"start\":{{\"toolUse\":{{\
@@ -134,6 +151,10 @@ fn call_piece(wire: Format, index: usize, text: &str) -> Vec<u8> {
         Format::Anthropic => format!(
             "{{\"type\":\"content_block_delta\",\"index\":{index},\
              \"delta\":{{\"type\":\"input_json_delta\",\"partial_json\":\"{text}\"}}}}"
+        ),
+        Format::GeminiInteractions => format!(
+            "{{\"event_type\":\"step.delta\",\"index\":{index},\
+             \"delta\":{{\"type\":\"arguments_delta\",\"arguments\":\"{text}\"}}}}"
         ),
         Format::Bedrock => {
             let event = format!(

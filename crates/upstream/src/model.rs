@@ -106,7 +106,11 @@ pub fn max_tools(profile: Profile) -> Option<usize> {
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek | Profile::Strict => {
             Some(128)
         }
-        Profile::Anthropic | Profile::Gemini | Profile::Bedrock | Profile::Mistral => None,
+        Profile::Anthropic
+        | Profile::Gemini
+        | Profile::Bedrock
+        | Profile::GeminiInteractions
+        | Profile::Mistral => None,
     }
 }
 

@@ -82,7 +82,7 @@ pub async fn send_once(
     let UpstreamRequest { upstream, operation, format, model, stream, .. } = request;
     let version = match (&upstream.transport, format) {
         (UpstreamTransport::Network(_) | UpstreamTransport::Agent, _) => &*upstream.version,
-        (UpstreamTransport::Scripted, Format::Gemini) => "/v1beta",
+        (UpstreamTransport::Scripted, Format::Gemini | Format::GeminiInteractions) => "/v1beta",
         (UpstreamTransport::Scripted, _) => "/v1",
     };
     let mut path = request_path::request_path(version, operation, format, model, stream);

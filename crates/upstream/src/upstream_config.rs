@@ -79,7 +79,7 @@ pub fn single_upstream(
     let kind = match format {
         Format::OpenaiChat | Format::OpenaiResponses => UpstreamKind::Openai,
         Format::Anthropic => UpstreamKind::Anthropic,
-        Format::Gemini => UpstreamKind::Gemini,
+        Format::Gemini | Format::GeminiInteractions => UpstreamKind::Gemini,
         Format::Bedrock => {
             return Err(("requests in the Bedrock format are not supported", "use another format"));
         }

@@ -62,10 +62,14 @@ impl UpstreamKind {
             UpstreamKind::Openai => vec![Format::OpenaiChat, Format::OpenaiResponses],
             UpstreamKind::OpenaiCompatible => vec![Format::OpenaiChat],
             UpstreamKind::Anthropic | UpstreamKind::ClaudeCode => vec![Format::Anthropic],
-            UpstreamKind::Gemini => vec![Format::Gemini],
-            UpstreamKind::Scripted => {
-                vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini]
-            }
+            UpstreamKind::Gemini => vec![Format::Gemini, Format::GeminiInteractions],
+            UpstreamKind::Scripted => vec![
+                Format::OpenaiChat,
+                Format::OpenaiResponses,
+                Format::Anthropic,
+                Format::Gemini,
+                Format::GeminiInteractions,
+            ],
         }
     }
 

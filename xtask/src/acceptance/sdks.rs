@@ -131,6 +131,8 @@ fn package(language: Language, format: Format) -> Option<&'static str> {
         (Language::TypeScript, Format::Gemini) => Some("@google/genai"),
         (Language::Python, Format::Bedrock) => Some("botocore"),
         (Language::TypeScript, Format::Bedrock) => None,
+        // The SDKs read Interactions with another client, which the suite does not drive yet.
+        (_, Format::GeminiInteractions) => None,
     }
 }
 
@@ -166,7 +168,7 @@ impl ReadMode {
             || target == Format::OpenaiChat && is_stream && fixture.name == "custom-call";
         let checks_types = language == Language::Python && target != Format::Gemini;
         let has_helper = match target {
-            Format::Bedrock => false,
+            Format::Bedrock | Format::GeminiInteractions => false,
             Format::OpenaiChat => is_stream,
             Format::OpenaiResponses | Format::Anthropic | Format::Gemini => true,
         };

@@ -95,6 +95,7 @@ const IDS: &[Fact] = &[
             "it binds the repair, not a history: ids are derived from the call and written to both halves at once",
         ),
     ),
+    fact("Interactions: every call has an id, and every result names it in `call_id`.", By(204)),
 ];
 
 const CONTENT: &[Fact] = &[
@@ -171,6 +172,10 @@ const REASONING: &[Fact] = &[
         Not(
             "a history does not say where it was made; `resume --to` leaves the reasoning of others out and says so",
         ),
+    ),
+    fact(
+        "Interactions without stored state: the signed thoughts before a call come back with it.",
+        Not("a history does not show which thoughts a model had; they are kept as they are"),
     ),
 ];
 

@@ -99,6 +99,9 @@ impl RequestComposer<'_> {
                     .map(|(key, value)| FormatSetting { wire, parent: "", key: key.into(), value })
                     .to_vec()
             }
+            Format::GeminiInteractions => {
+                vec![FormatSetting { wire, parent: "", key: "store".into(), value: "false" }]
+            }
             Format::OpenaiChat => vec![FormatSetting {
                 wire,
                 parent: "",

@@ -75,7 +75,10 @@ fn model(wire: Format, world: &World) -> Arc<Through> {
     let name = match wire {
         Format::Gemini => "gemini-3-scripted",
         Format::Anthropic => "claude-scripted",
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock => "scripted",
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Bedrock
+        | Format::GeminiInteractions => "scripted",
     };
     Arc::new(Through { inner: ModelEndpoint::scripted_in(wire, name), world: world.clone() })
 }

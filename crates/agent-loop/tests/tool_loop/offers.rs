@@ -53,7 +53,10 @@ fn too_many_tools_do_not_fail_a_prompt() {
             for number in [127, 128, 129, 256, 257, 1_000] {
                 let max_tools = match wire {
                     Format::OpenaiChat | Format::OpenaiResponses => 128,
-                    Format::Anthropic | Format::Gemini | Format::Bedrock => usize::MAX,
+                    Format::Anthropic
+                    | Format::Gemini
+                    | Format::Bedrock
+                    | Format::GeminiInteractions => usize::MAX,
                 };
                 // The first added tool is called; its name sorts last.
                 let first = format!("t{number:05}");

@@ -67,6 +67,7 @@ pub(crate) fn named(provider: ScriptedProvider) -> (&'static str, Profile) {
         ScriptedProvider::OpenaiResponses => ("gpt-test", Profile::OpenaiResponses),
         ScriptedProvider::Anthropic => ("claude-test", Profile::Anthropic),
         ScriptedProvider::Gemini => ("gemini-test", Profile::Gemini),
+        ScriptedProvider::GeminiInteractions => ("gemini-test", Profile::GeminiInteractions),
         ScriptedProvider::Mistral => ("mistral-test", Profile::Mistral),
         ScriptedProvider::Deepseek => ("deepseek-test", Profile::Deepseek),
     }
@@ -89,6 +90,7 @@ pub(crate) fn message(provider: ScriptedProvider, number: usize, steps: &[Step])
         ScriptedProvider::OpenaiResponses => responses(number, &texts, &calls),
         ScriptedProvider::Anthropic => anthropic(&thoughts, &texts, &calls),
         ScriptedProvider::Gemini => gemini(&texts, &calls),
+        ScriptedProvider::GeminiInteractions => interactions(&texts, &calls),
     };
     Some(message.to_string())
 }
@@ -150,6 +152,19 @@ fn gemini(texts: &str, calls: &[&ReplyToolCall]) -> Value {
         |call| json!({ "functionCall": { "id": call.id, "name": call.name, "args": input(call) } }),
     ));
     json!({ "role": "model", "parts": parts })
+}
+
+fn interactions(texts: &str, calls: &[&ReplyToolCall]) -> Value {
+    let mut steps = Vec::new();
+    if !texts.is_empty() {
+        let content = json!([{ "type": "text", "text": texts }]);
+        steps.push(json!({ "type": "model_output", "content": content }));
+    }
+    steps.extend(calls.iter().map(|call| {
+        json!({ "type": "function_call", "id": call.id, "name": call.name,
+                "arguments": input(call) })
+    }));
+    Value::Array(steps)
 }
 
 /// The arguments as an object; other text becomes an empty object.

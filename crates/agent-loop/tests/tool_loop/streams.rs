@@ -35,7 +35,7 @@ pub(crate) fn frames(wire: Format, deltas: &[SentDelta]) -> Vec<String> {
         Format::OpenaiResponses => responses(deltas),
         Format::Anthropic => anthropic(deltas),
         Format::Gemini => gemini(deltas),
-        Format::Bedrock => panic!("no loop asks Bedrock"),
+        Format::Bedrock | Format::GeminiInteractions => panic!("no loop asks {wire:?}"),
     }
 }
 

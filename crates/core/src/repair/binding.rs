@@ -59,7 +59,10 @@ fn may_bind_thinking(draft: &Draft<'_>, options: &CheckOptions) -> bool {
     let claude = match draft.format {
         Format::Anthropic => true,
         Format::Bedrock => model.is_some_and(|model| model.contains("claude")),
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => false,
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Gemini
+        | Format::GeminiInteractions => false,
     };
     let binding_profile =
         matches!(options.profile, Profile::Anthropic | Profile::Bedrock | Profile::Strict);

@@ -6,8 +6,8 @@ use super::{
 use crate::{
     check::{self, CheckOptions, display_id},
     draft::{
-        AnswerShape, ArgumentsShape, ContentShape, Draft, Message, MessageFlags, MessageLayout,
-        Part, PartKind, Role, TextShape,
+        AnswerShape, ArgumentsShape, ContentShape, Draft, Format, Message, MessageFlags,
+        MessageLayout, Part, PartKind, Role, TextShape,
     },
     lone_surrogates, placeholder,
     profile::Profile,
@@ -235,7 +235,8 @@ fn fix_answer_names(state: &mut RepairState<'_, '_>) {
         let Some(name) = name else { continue };
         let index = answer.part() - draft.messages[answer.message()].first as usize;
         let PartKind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
-        if outline.tool() == Some(&*name) {
+        let unnamed = draft.format == Format::GeminiInteractions && outline.name.is_none();
+        if unnamed || outline.tool() == Some(&*name) {
             continue;
         }
         let Some(part) = state.edit_message(answer.message()).parts.get_mut(index) else {

@@ -227,7 +227,10 @@ fn format_id(format: Format, rule: IdRule, mut number: u128) -> String {
         match format {
             Format::Anthropic => ("toolu_", 22),
             Format::Bedrock => ("tooluse_", 22),
-            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => ("call_", 22),
+            Format::OpenaiChat
+            | Format::OpenaiResponses
+            | Format::Gemini
+            | Format::GeminiInteractions => ("call_", 22),
         }
     };
     let mut id = prefix.to_owned();

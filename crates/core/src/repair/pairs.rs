@@ -19,7 +19,6 @@ use crate::{
     },
     placeholder,
     policy::{OrphanPolicy, UnansweredPolicy},
-    profile::Profile,
     report::Strategy,
     rules::RuleSet,
 };
@@ -85,8 +84,8 @@ fn decide_answers(
     pairing: &CallPairing,
     replaced: &[usize],
 ) -> PairingDecisions {
-    let anywhere = draft.layout() == MessageLayout::Items
-        && !matches!(state.options.profile, Profile::Deepseek | Profile::Strict);
+    let anywhere =
+        draft.layout() == MessageLayout::Items && state.options.profile.allows_late_results();
     let enabled = |code: u16| state.is_enabled(code) && rules.has(code);
     // A real answer that replaces a placeholder moves to its place.
     let is_replaced = |index: usize| replaced.binary_search(&index).is_ok();

@@ -102,6 +102,6 @@ fn insert_missing(state: &mut RepairState<'_, '_>) {
                 state.note_edit(502, Strategy::Recode, at, Vec::new(), note);
             }
         }
-        Format::OpenaiResponses | Format::Bedrock => {}
+        Format::OpenaiResponses | Format::Bedrock | Format::GeminiInteractions => {}
     }
 }

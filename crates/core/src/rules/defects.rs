@@ -14,6 +14,7 @@ pub(super) const ALL_PROFILES: &[(Profile, RuleEvidence)] = &[
     (Anthropic, Documented),
     (Gemini, Documented),
     (Bedrock, Documented),
+    (GeminiInteractions, Documented),
     (Mistral, Documented),
     (Deepseek, Documented),
     (Strict, Documented),

@@ -6,7 +6,6 @@ use crate::pairing::ResultMatch;
 use crate::{
     check::{Findings, RuleContext},
     draft::{DraftFeatures, MessageLayout},
-    profile::Profile,
     report::{Fix, Strategy},
 };
 
@@ -21,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Documented),
         (Gemini, Documented),
         (Bedrock, Documented),
+        (GeminiInteractions, Inferred),
         (Mistral, Documented),
         (Deepseek, Documented),
         (Strict, Documented),
@@ -31,8 +31,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
-    let anywhere = context.layout() == MessageLayout::Items
-        && !matches!(context.profile(), Profile::Deepseek | Profile::Strict);
+    let anywhere =
+        context.layout() == MessageLayout::Items && context.profile().allows_late_results();
     for paired in &context.pairing.answers {
         let (call, problem) = match paired.result_match() {
             ResultMatch::Early(call) => (call, "is before its call"),

@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         (OpenaiResponses, Inferred),
         (Anthropic, Documented),
         (Bedrock, Inferred),
+        (GeminiInteractions, Inferred),
         (Mistral, Documented),
         (Deepseek, Inferred),
         (Strict, Documented),

@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Documented),
         (Gemini, Inferred),
         (Bedrock, Documented),
+        (GeminiInteractions, Inferred),
         (Mistral, Documented),
         (Deepseek, Inferred),
         (Strict, Documented),

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Documented),
         (Gemini, Documented),
         (Bedrock, Inferred),
+        (GeminiInteractions, Inferred),
         (Mistral, Inferred),
         (Deepseek, Inferred),
         (Strict, Documented),

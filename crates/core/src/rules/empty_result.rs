@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),
         (Bedrock, Documented),
+        (GeminiInteractions, Documented),
         (Mistral, Documented),
         (Strict, Documented),
     ],
@@ -55,6 +56,9 @@ fn is_refused(context: &RuleContext<'_, '_>, answer: &DraftAnswer<'_>) -> bool {
         Format::OpenaiResponses => {
             matches!(answer.family, CallFamily::Function | CallFamily::Custom)
                 && (absent && profile == Profile::OpenaiResponses || strict && empty)
+        }
+        Format::GeminiInteractions => {
+            absent && profile == Profile::GeminiInteractions || strict && empty
         }
         Format::Anthropic => strict && empty,
         Format::Bedrock => {

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Inferred),
         (Gemini, Inferred),
         (Bedrock, Documented),
+        (GeminiInteractions, Inferred),
         (Mistral, Documented),
         (Deepseek, Inferred),
         (Strict, Documented),

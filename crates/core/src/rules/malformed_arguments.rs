@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::{check::display_id, draft::ArgumentsShape};
 use crate::{
     check::{Findings, RuleContext},
-    draft::{DraftFeatures, MessageLayout},
+    draft::DraftFeatures,
     profile::Profile,
     report::{Fix, Strategy},
 };
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Documented),
         (Gemini, Documented),
         (Bedrock, Documented),
+        (GeminiInteractions, Documented),
         (Mistral, Documented),
         (Strict, Documented),
     ],
@@ -31,13 +32,15 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let strict = context.profile() == Profile::Strict;
-    let objects =
-        matches!(context.profile(), Profile::Anthropic | Profile::Gemini | Profile::Bedrock);
+    let objects = matches!(
+        context.profile(),
+        Profile::Anthropic | Profile::Gemini | Profile::Bedrock | Profile::GeminiInteractions
+    );
     let strings = matches!(
         context.profile(),
         Profile::OpenaiChat | Profile::OpenaiResponses | Profile::Deepseek
     );
-    let blocks = context.layout() == MessageLayout::Blocks;
+    let takes_objects = context.draft.format.has_object_arguments();
     let texts =
         strict || matches!(context.profile(), Profile::OpenaiChat | Profile::OpenaiResponses);
     for (at, part, call) in context.calls() {
@@ -55,8 +58,8 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         };
         // Mistral converts an object to a string by itself.
         let absent = matches!(call.arguments, ArgumentsShape::Missing | ArgumentsShape::WrongType);
-        let mistral = context.profile() == Profile::Mistral && !blocks && absent;
-        if strict || blocks && objects || !blocks && strings || mistral {
+        let mistral = context.profile() == Profile::Mistral && !takes_objects && absent;
+        if strict || takes_objects && objects || !takes_objects && strings || mistral {
             let text = format!("call {} {what}", display_id(call.id.as_deref()));
             findings.add_for_call(at, part, call, text, Fix::safe(Strategy::Recode));
         }

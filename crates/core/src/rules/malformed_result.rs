@@ -20,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Documented),
         (Gemini, Documented),
         (Bedrock, Documented),
+        (GeminiInteractions, Documented),
         (Mistral, Documented),
         (Deepseek, Inferred),
         (Strict, Documented),

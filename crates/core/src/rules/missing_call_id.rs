@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
         (OpenaiResponses, Documented),
         (Anthropic, Documented),
         (Bedrock, Documented),
+        (GeminiInteractions, Documented),
         (Mistral, Documented),
         (Deepseek, Inferred),
         (Strict, Documented),

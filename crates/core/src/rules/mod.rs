@@ -208,7 +208,8 @@ mod prelude {
         draft::MessageLayout::{Blocks, Chat, Items},
         profile::{
             Profile::{
-                Anthropic, Bedrock, Deepseek, Gemini, Mistral, OpenaiChat, OpenaiResponses, Strict,
+                Anthropic, Bedrock, Deepseek, Gemini, GeminiInteractions, Mistral, OpenaiChat,
+                OpenaiResponses, Strict,
             },
             RuleEvidence::{Documented, Inferred},
         },

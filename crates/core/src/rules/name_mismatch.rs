@@ -17,23 +17,26 @@ pub(super) const RULE: Rule = Rule {
     name: "name-mismatch",
     summary: "a tool result with another tool name than its call",
     explain: include_str!("name_mismatch.md"),
-    applies: &[(Gemini, Documented), (Strict, Documented)],
-    layouts: &[Blocks],
+    applies: &[(Gemini, Documented), (GeminiInteractions, Inferred), (Strict, Documented)],
+    layouts: &[Blocks, Items],
     features: DraftFeatures::ALWAYS,
     check,
 };
 
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
-    if context.draft.format != Format::Gemini {
-        return;
-    }
+    let is_optional = match context.draft.format {
+        Format::Gemini if context.profile() != GeminiInteractions => false,
+        Format::GeminiInteractions if context.profile() != Gemini => true,
+        _ => return,
+    };
     for paired in &context.pairing.answers {
         let Some(call) = paired.result_match().call() else { continue };
         let PartKind::Answer(answer) = &context.draft.parts[paired.part()].kind else { continue };
         let Some(outline) = call_at(context.draft, context.pairing.calls[call].part()) else {
             continue;
         };
-        if answer.tool() == outline.name.as_deref() {
+        let unnamed = is_optional && answer.name.is_none();
+        if unnamed || answer.tool() == outline.name.as_deref() {
             continue;
         }
         let problem = if answer.name.is_some() {

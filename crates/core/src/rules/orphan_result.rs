@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Documented),
         (Gemini, Documented),
         (Bedrock, Documented),
+        (GeminiInteractions, Inferred),
         (Mistral, Documented),
         (Deepseek, Documented),
         (Strict, Documented),

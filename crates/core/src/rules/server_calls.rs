@@ -14,6 +14,7 @@ pub(super) const PROVIDERS: &[(Profile, RuleEvidence)] = &[
     (Profile::OpenaiResponses, RuleEvidence::Inferred),
     (Profile::Anthropic, RuleEvidence::Documented),
     (Profile::Bedrock, RuleEvidence::Inferred),
+    (Profile::GeminiInteractions, RuleEvidence::Inferred),
     (Profile::Strict, RuleEvidence::Documented),
 ];
 
@@ -21,7 +22,9 @@ pub(super) const PROVIDERS: &[(Profile, RuleEvidence)] = &[
 pub(crate) fn are_judged(context: &RuleContext<'_, '_>) -> bool {
     match context.profile() {
         Profile::Strict => true,
-        Profile::OpenaiResponses => context.layout() == MessageLayout::Items,
+        Profile::OpenaiResponses | Profile::GeminiInteractions => {
+            context.layout() == MessageLayout::Items
+        }
         _ => context.layout() == MessageLayout::Blocks,
     }
 }

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         (Anthropic, Inferred),
         (Gemini, Inferred),
         (Bedrock, Inferred),
+        (GeminiInteractions, Inferred),
         (Strict, Inferred),
     ],
     layouts: &[Blocks, Items],

@@ -1,7 +1,5 @@
 //! Reads Anthropic events: blocks with a start, deltas and a stop.
 
-use foxwedge_core::CallFamily;
-
 use super::{WIRE, decode::read_citation};
 use crate::{
     conversation::{LossKind, StopReason, TokenUsage, provider_errors, stop_reasons, token_usage},
@@ -9,8 +7,8 @@ use crate::{
         BlockStart,
         emitter::EventEmitter,
         fields::{
-            arguments_text, get, missing_field, non_empty_text, optional_index, optional_list,
-            optional_object, optional_text,
+            missing_field, non_empty_text, optional_index, optional_list, optional_object,
+            optional_text,
         },
         indexed_blocks::{IndexedBlockKind, IndexedBlocks},
     },
@@ -99,7 +97,7 @@ impl AnthropicEventReader {
                 let data = optional_text(&block, "data")?.unwrap_or_default();
                 blocks.open(at, IndexedBlockKind::Redacted, BlockStart::Redacted(data), emitter);
             }
-            "tool_use" => self.start_call(at, &block, emitter)?,
+            "tool_use" => blocks.open_call(at, &block, "input", emitter)?,
             kind => {
                 blocks.skip(at, emitter);
                 let note = format!("a block `{kind}` was left out");
@@ -108,28 +106,6 @@ impl AnthropicEventReader {
                     note,
                 );
             }
-        }
-        Ok(())
-    }
-
-    fn start_call(
-        &mut self,
-        at: u64,
-        block: &JsonObject<'_, '_>,
-        emitter: &mut EventEmitter<'_>,
-    ) -> ScanResult<()> {
-        let Some(name) = non_empty_text(block, "name")? else {
-            self.blocks.skip(at, emitter);
-            emitter.skip(LossKind::Unknown, "a call without a name was left out");
-            return Ok(());
-        };
-        let id = non_empty_text(block, "id")?;
-        let call = BlockStart::Call { id, name, family: CallFamily::Function, signature: None };
-        self.blocks.open(at, IndexedBlockKind::Call, call, emitter);
-        // The input is usually an empty object here, and the arguments follow as deltas.
-        let input = get(block, "input").map(arguments_text).filter(|input| !is_empty_object(input));
-        if let (Some(open_block), Some(input)) = (self.blocks.get(Some(at)), input) {
-            open_block.initial_arguments = Some(input.into_owned());
         }
         Ok(())
     }
@@ -221,9 +197,4 @@ impl AnthropicEventReader {
 /// Whether blocks of that kind belong to a call that the provider runs.
 fn is_server_tool(kind: &str) -> bool {
     matches!(kind, "server_tool_use" | "mcp_tool_use") || kind.ends_with("_tool_result")
-}
-
-fn is_empty_object(text: &str) -> bool {
-    let inside = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    text.is_empty() || inside.is_some_and(|inside| inside.trim().is_empty())
 }

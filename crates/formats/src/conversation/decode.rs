@@ -63,10 +63,19 @@ pub(crate) fn read_element<'a>(
         value.mark_odd();
         return unknown_part(Cow::Borrowed(""), format.wire, PartPlacement::Block, json);
     };
-    match (format.block)(&object) {
+    read_object(&object, format)
+}
+
+/// Reads one block.
+pub(crate) fn read_object<'a>(
+    object: &JsonObject<'_, 'a>,
+    format: &BlockDecodeFormat,
+) -> ModelPart<'a> {
+    let json = object.raw();
+    match (format.block)(object) {
         Some(content) => {
             let part = ModelPart::read(content, format.wire, PartPlacement::Block, json);
-            match read_notes(&object, format) {
+            match read_notes(object, format) {
                 Some(notes) => part.with_notes(notes),
                 None => part,
             }

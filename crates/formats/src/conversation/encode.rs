@@ -3,6 +3,7 @@
 mod arguments;
 mod blocks;
 mod history_encoder;
+mod items;
 pub(crate) mod json_writer;
 mod outline;
 mod system;
@@ -21,7 +22,9 @@ pub(crate) use history_encoder::{
     ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, meaningful_fields, omitted_media_text,
     result_media_heading,
 };
+pub(crate) use items::{ItemEncodeFormat, write_items};
 pub(crate) use outline::{OutlineRecorder, ResultOutline};
+pub(crate) use system::is_foreign;
 pub(crate) use turns::{EncodedTurn, split_turns};
 
 /// The target that a history is written for.

@@ -91,9 +91,12 @@ impl<'a> MediaSource<'a> {
     /// The file id, if the target is a format of the provider that stores the file.
     pub(crate) fn stored_for(&self, target: Format) -> Option<&str> {
         let is_openai = |format| matches!(format, Format::OpenaiChat | Format::OpenaiResponses);
+        let is_google = |format| matches!(format, Format::Gemini | Format::GeminiInteractions);
         match self {
             MediaSource::Stored { id, wire: format }
-                if *format == target || is_openai(*format) && is_openai(target) =>
+                if *format == target
+                    || is_openai(*format) && is_openai(target)
+                    || is_google(*format) && is_google(target) =>
             {
                 Some(id)
             }

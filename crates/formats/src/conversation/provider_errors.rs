@@ -19,6 +19,7 @@ pub(crate) fn read<'a>(format: Format, error: &JsonObject<'_, 'a>) -> ProviderEr
         Format::OpenaiChat | Format::OpenaiResponses => &["code", "type"],
         Format::Anthropic => &["type"],
         Format::Gemini => &["status"],
+        Format::GeminiInteractions => &["status", "code"],
         Format::Bedrock => &["__type", "code"],
     };
     let names = || names.iter().filter_map(|key| bare_name(error.get(key)?));
@@ -60,7 +61,7 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
     let (head, tail) = match format {
         Format::OpenaiChat | Format::OpenaiResponses => ("{\"error\":{\"message\":\"", "}}"),
         Format::Anthropic => ("{\"type\":\"error\",\"error\":{\"message\":\"", "\"}}"),
-        Format::Gemini => ("{\"error\":{\"message\":\"", "}}"),
+        Format::Gemini | Format::GeminiInteractions => ("{\"error\":{\"message\":\"", "}}"),
         Format::Bedrock => ("{\"message\":\"", "\"}"),
     };
     out.push_str(head);
@@ -80,7 +81,7 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
             out.push_str("type\":\"");
             out.push_str(name);
         }
-        Format::Gemini => {
+        Format::Gemini | Format::GeminiInteractions => {
             out.push_str("code\":");
             escape_into(out, &http_status(format, error.kind).to_string());
             out.push_str(",\"status\":\"");
@@ -96,7 +97,7 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
 }
 
 /// A format's name for the error.
-fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
+pub(crate) fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
     let table = name_table(format);
     let own = |code: &JsonText<'_>| {
         let same = |row: &&ErrorNameRow| {
@@ -111,8 +112,8 @@ fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
 /// The kind of error for a format's error name.
 pub(crate) fn error_kind(format: Format, name: &str) -> Option<ProviderErrorKind> {
     let same = |row: &&ErrorNameRow| match format {
-        // Streams use the same names in lower camel case.
-        Format::Bedrock => row.0.eq_ignore_ascii_case(name),
+        // Streams use the same names in lower case.
+        Format::Bedrock | Format::GeminiInteractions => row.0.eq_ignore_ascii_case(name),
         _ => row.0 == name,
     };
     name_table(format).iter().find(same).map(|row| row.1)
@@ -123,7 +124,11 @@ pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
     match kind {
         ProviderErrorKind::InvalidRequest => 400,
         // Google and Amazon have no separate status for this.
-        ProviderErrorKind::TooLarge if matches!(format, Format::Gemini | Format::Bedrock) => 400,
+        ProviderErrorKind::TooLarge
+            if matches!(format, Format::Gemini | Format::GeminiInteractions | Format::Bedrock) =>
+        {
+            400
+        }
         ProviderErrorKind::Authentication if format == Format::Bedrock => 403,
         ProviderErrorKind::Authentication => 401,
         ProviderErrorKind::Permission => 403,
@@ -141,7 +146,7 @@ pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
 /// Whether the provider's error name is more specific than the format's.
 fn loses_name(format: Format, error: &ProviderError<'_>) -> bool {
     let plain = |code: &JsonText<'_>| {
-        WIRES.iter().any(|format| error_kind(*format, code) == Some(error.kind))
+        Format::ALL.into_iter().any(|format| error_kind(format, code) == Some(error.kind))
             || code.parse::<u16>().is_ok()
     };
     let free = matches!(format, Format::OpenaiChat | Format::OpenaiResponses);
@@ -182,14 +187,6 @@ fn kind_of_status(status: u64) -> Option<ProviderErrorKind> {
         _ => return None,
     })
 }
-
-const WIRES: [Format; 5] = [
-    Format::OpenaiChat,
-    Format::OpenaiResponses,
-    Format::Anthropic,
-    Format::Gemini,
-    Format::Bedrock,
-];
 
 #[cfg(test)]
 mod tests;

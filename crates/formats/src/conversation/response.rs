@@ -32,6 +32,7 @@ pub(crate) fn reply_id<'i>(format: Format, id: Option<&'i str>, seed: &str) -> C
         Format::OpenaiChat => "chatcmpl-",
         Format::OpenaiResponses => "resp_",
         Format::Anthropic => "msg_",
+        Format::GeminiInteractions => "interaction_",
         Format::Gemini | Format::Bedrock => "",
     };
     match id.filter(|id| !id.is_empty()) {

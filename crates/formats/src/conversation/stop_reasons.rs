@@ -4,7 +4,9 @@
 //! than its meaning is kept as [`StopReason::Other`]: its own format gets it back, every other
 //! format gets the general one.
 
-use foxwedge_core::Format::{self, Anthropic, Bedrock, Gemini, OpenaiChat, OpenaiResponses};
+use foxwedge_core::Format::{
+    self, Anthropic, Bedrock, Gemini, GeminiInteractions, OpenaiChat, OpenaiResponses,
+};
 
 use super::{JsonText, StopReason};
 
@@ -132,7 +134,7 @@ enum StopWordUse {
 
 type StopWordRow = (Format, &'static str, StopWordUse, StopMeaning);
 
-const STOP_WORDS: [StopWordRow; 47] = [
+const STOP_WORDS: [StopWordRow; 53] = [
     (OpenaiChat, "stop", StopWordUse::Plain, StopMeaning::End),
     (OpenaiChat, "tool_calls", StopWordUse::Plain, StopMeaning::ToolCalls),
     (OpenaiChat, "function_call", StopWordUse::Alias, StopMeaning::ToolCalls),
@@ -182,6 +184,13 @@ const STOP_WORDS: [StopWordRow; 47] = [
     (Gemini, "NO_IMAGE", StopWordUse::Specific, StopMeaning::End),
     (Gemini, "IMAGE_OTHER", StopWordUse::Specific, StopMeaning::End),
     (Gemini, "OTHER", StopWordUse::Specific, StopMeaning::End),
+    // The status of an interaction.
+    (GeminiInteractions, "completed", StopWordUse::Plain, StopMeaning::End),
+    (GeminiInteractions, "requires_action", StopWordUse::Plain, StopMeaning::ToolCalls),
+    (GeminiInteractions, "incomplete", StopWordUse::Plain, StopMeaning::Length),
+    (GeminiInteractions, "requires_continuation", StopWordUse::Plain, StopMeaning::Pause),
+    (GeminiInteractions, "budget_exceeded", StopWordUse::Specific, StopMeaning::Length),
+    (GeminiInteractions, "cancelled", StopWordUse::Specific, StopMeaning::End),
 ];
 
 #[cfg(test)]
@@ -208,14 +217,24 @@ mod tests {
 
     #[test]
     fn stop_reasons_are_converted_to_every_format() {
-        let wires = [OpenaiChat, OpenaiResponses, Anthropic, Gemini, Bedrock];
+        let wires = [OpenaiChat, OpenaiResponses, Anthropic, Gemini, Bedrock, GeminiInteractions];
         // A star marks a stop reason that loses meaning.
-        let table: [(StopReason<'_>, [&str; 5]); 12] = [
-            (StopReason::End, ["stop", "completed", "end_turn", "STOP", "end_turn"]),
-            (StopReason::ToolCalls, ["tool_calls", "completed", "tool_use", "STOP", "tool_use"]),
+        let table: [(StopReason<'_>, [&str; 6]); 13] = [
+            (StopReason::End, ["stop", "completed", "end_turn", "STOP", "end_turn", "completed"]),
+            (
+                StopReason::ToolCalls,
+                ["tool_calls", "completed", "tool_use", "STOP", "tool_use", "requires_action"],
+            ),
             (
                 StopReason::Length,
-                ["length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "max_tokens"],
+                [
+                    "length",
+                    "max_output_tokens",
+                    "max_tokens",
+                    "MAX_TOKENS",
+                    "max_tokens",
+                    "incomplete",
+                ],
             ),
             (
                 StopReason::ContextFull,
@@ -225,21 +244,39 @@ mod tests {
                     "model_context_window_exceeded",
                     "MAX_TOKENS*",
                     "model_context_window_exceeded",
+                    "incomplete*",
                 ],
             ),
             (
                 StopReason::Sequence(None),
-                ["stop", "completed", "stop_sequence", "STOP", "stop_sequence"],
+                ["stop", "completed", "stop_sequence", "STOP", "stop_sequence", "completed"],
             ),
             (
                 StopReason::Sequence(Some("END".into())),
-                ["stop*", "completed*", "stop_sequence", "STOP*", "stop_sequence*"],
+                ["stop*", "completed*", "stop_sequence", "STOP*", "stop_sequence*", "completed*"],
             ),
             (
                 StopReason::Refusal,
-                ["content_filter", "content_filter", "refusal", "SAFETY", "content_filtered"],
+                [
+                    "content_filter",
+                    "content_filter",
+                    "refusal",
+                    "SAFETY",
+                    "content_filtered",
+                    "completed*",
+                ],
             ),
-            (StopReason::Pause, ["stop*", "completed*", "pause_turn", "STOP*", "end_turn*"]),
+            (
+                StopReason::Pause,
+                [
+                    "stop*",
+                    "completed*",
+                    "pause_turn",
+                    "STOP*",
+                    "end_turn*",
+                    "requires_continuation",
+                ],
+            ),
             (
                 StopReason::MalformedCall,
                 [
@@ -248,6 +285,7 @@ mod tests {
                     "end_turn*",
                     "MALFORMED_FUNCTION_CALL",
                     "malformed_tool_use",
+                    "completed*",
                 ],
             ),
             (
@@ -258,6 +296,7 @@ mod tests {
                     "refusal*",
                     "RECITATION",
                     "content_filtered*",
+                    "completed*",
                 ],
             ),
             (
@@ -268,11 +307,23 @@ mod tests {
                     "refusal*",
                     "SAFETY*",
                     "guardrail_intervened",
+                    "completed*",
                 ],
             ),
             (
                 StopReason::Other("insufficient_system_resource".into()),
-                ["stop*", "completed*", "end_turn*", "STOP*", "end_turn*"],
+                ["stop*", "completed*", "end_turn*", "STOP*", "end_turn*", "completed*"],
+            ),
+            (
+                StopReason::Other("budget_exceeded".into()),
+                [
+                    "length*",
+                    "max_output_tokens*",
+                    "max_tokens*",
+                    "MAX_TOKENS*",
+                    "max_tokens*",
+                    "budget_exceeded",
+                ],
             ),
         ];
         for (stop, expected) in table {

@@ -55,6 +55,18 @@ pub(crate) fn read(format: Format, usage: &JsonObject<'_, '_>) -> TokenUsage {
                 reasoning,
             }
         }
+        Format::GeminiInteractions => {
+            let input = usage.count("total_input_tokens");
+            let output = usage.count("total_output_tokens");
+            let reasoning = usage.count("total_thought_tokens");
+            TokenUsage {
+                input: input.map(|_| sum_figures([input, usage.count("total_tool_use_tokens")])),
+                output: output.or(reasoning).map(|_| sum_figures([output, reasoning])),
+                cache_read: usage.count("total_cached_tokens"),
+                cache_written: None,
+                reasoning,
+            }
+        }
         Format::Bedrock => {
             let cache_read = usage.count("cacheReadInputTokens");
             let cache_written = usage.count("cacheWriteInputTokens");
@@ -126,6 +138,15 @@ pub(crate) fn write(format: Format, usage: &TokenUsage, out: &mut String) {
             write_count(out, "thoughtsTokenCount", usage.reasoning);
             write_count(out, "totalTokenCount", Some(total));
         }
+        Format::GeminiInteractions => {
+            let reasoning = usage.reasoning.unwrap_or(0);
+            write_count(out, "total_input_tokens", usage.input);
+            write_count(out, "total_cached_tokens", usage.cache_read);
+            let visible = usage.output.map(|output| output.saturating_sub(reasoning));
+            write_count(out, "total_output_tokens", visible);
+            write_count(out, "total_thought_tokens", usage.reasoning);
+            write_count(out, "total_tokens", Some(total));
+        }
         Format::Bedrock => {
             write_count(out, "inputTokens", Some(uncached));
             write_count(out, "outputTokens", Some(output));
@@ -142,7 +163,7 @@ pub(crate) fn unsupported_figure(format: Format, usage: &TokenUsage) -> Option<&
     let is_known = |count: Option<u64>| count.is_some_and(|count| count > 0);
     match format {
         Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => None,
-        Format::Gemini => {
+        Format::Gemini | Format::GeminiInteractions => {
             is_known(usage.cache_written).then_some("the number of cache write tokens")
         }
         Format::Bedrock => is_known(usage.reasoning).then_some("the number of reasoning tokens"),
@@ -179,13 +200,7 @@ mod tests {
     use super::*;
     use foxwedge_json::JsonTape;
 
-    const WIRES: [Format; 5] = [
-        Format::OpenaiChat,
-        Format::OpenaiResponses,
-        Format::Anthropic,
-        Format::Gemini,
-        Format::Bedrock,
-    ];
+    const WIRES: [Format; 6] = Format::ALL;
 
     fn parsed(format: Format, json: &str) -> TokenUsage {
         let tape = JsonTape::read(json).expect("JSON");
@@ -206,6 +221,7 @@ mod tests {
             r#"{"input_tokens":10,"cache_creation_input_tokens":30,"cache_read_input_tokens":60,"output_tokens":50,"output_tokens_details":{"thinking_tokens":20}}"#,
             r#"{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":30,"thoughtsTokenCount":20,"totalTokenCount":150}"#,
             r#"{"inputTokens":10,"outputTokens":50,"totalTokens":150,"cacheReadInputTokens":60,"cacheWriteInputTokens":30}"#,
+            r#"{"total_input_tokens":100,"total_cached_tokens":60,"total_output_tokens":30,"total_thought_tokens":20,"total_tokens":150}"#,
         ];
         let usage = TokenUsage {
             input: Some(100),
@@ -217,7 +233,9 @@ mod tests {
         for (wire, json) in WIRES.into_iter().zip(table) {
             assert_eq!(written(wire, &usage), json);
             let expected = TokenUsage {
-                cache_written: usage.cache_written.filter(|_| wire != Format::Gemini),
+                cache_written: usage
+                    .cache_written
+                    .filter(|_| !matches!(wire, Format::Gemini | Format::GeminiInteractions)),
                 reasoning: usage.reasoning.filter(|_| wire != Format::Bedrock),
                 ..usage
             };
@@ -234,6 +252,7 @@ mod tests {
             r#"{"input_tokens":0,"output_tokens":0}"#,
             r#"{"totalTokenCount":0}"#,
             r#"{"inputTokens":0,"outputTokens":0,"totalTokens":0}"#,
+            r#"{"total_tokens":0}"#,
         ];
         for (format, json) in WIRES.into_iter().zip(table) {
             assert_eq!(written(format, &TokenUsage::default()), json);

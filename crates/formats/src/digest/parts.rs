@@ -200,7 +200,7 @@ fn needs_full_read(draft: &Draft<'_>, message: &Message) -> bool {
         _ => false,
     };
     match draft.format {
-        Format::Gemini | Format::Bedrock => true,
+        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => true,
         Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => {
             message.flags.has(MessageFlags::OTHER_BODY)
                 || message.role == Role::Neutral

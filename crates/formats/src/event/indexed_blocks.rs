@@ -1,11 +1,16 @@
 //! Open blocks of formats with numbered blocks and explicit starts and stops.
 
-use super::emitter::EventEmitter;
+use foxwedge_core::CallFamily;
+
+use super::{
+    emitter::EventEmitter,
+    fields::{arguments_text, get, non_empty_text},
+};
 use crate::{
-    conversation::JsonText,
+    conversation::{JsonText, LossKind},
     event::{BlockDelta, BlockStart},
 };
-use foxwedge_json::{ScanError, ScanResult};
+use foxwedge_json::{JsonObject, ScanError, ScanResult};
 
 /// The open blocks.
 #[derive(Debug, Default)]
@@ -48,6 +53,30 @@ impl IndexedBlocks {
         self.close(index, emitter);
         let block = emitter.open(start);
         self.open.push(IndexedBlock { index, kind, block, initial_arguments: None });
+    }
+
+    /// Starts a call whose arguments are under `key`. They are usually an empty object here, and
+    /// follow as deltas.
+    pub(crate) fn open_call(
+        &mut self,
+        index: u64,
+        call: &JsonObject<'_, '_>,
+        key: &str,
+        emitter: &mut EventEmitter<'_>,
+    ) -> ScanResult<()> {
+        let Some(name) = non_empty_text(call, "name")? else {
+            self.skip(index, emitter);
+            emitter.skip(LossKind::Unknown, "a call without a name was left out");
+            return Ok(());
+        };
+        let id = non_empty_text(call, "id")?;
+        let start = BlockStart::Call { id, name, family: CallFamily::Function, signature: None };
+        self.open(index, IndexedBlockKind::Call, start, emitter);
+        let input = get(call, key).map(arguments_text).filter(|input| !is_empty_object(input));
+        if let (Some(open_block), Some(input)) = (self.get(Some(index)), input) {
+            open_block.initial_arguments = Some(input.into_owned());
+        }
+        Ok(())
     }
 
     /// Starts a block that emits no events.
@@ -155,4 +184,9 @@ impl IndexedBlock {
         }
         emitter.close(self.block);
     }
+}
+
+fn is_empty_object(text: &str) -> bool {
+    let inside = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+    text.is_empty() || inside.is_some_and(|inside| inside.trim().is_empty())
 }

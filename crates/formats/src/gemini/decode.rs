@@ -108,7 +108,7 @@ fn read_media<'a>(part: &JsonObject<'_, 'a>) -> Option<MediaPart<'a>> {
 }
 
 /// Whether only this provider can open the URI.
-fn is_provider_file(uri: &str) -> bool {
+pub(crate) fn is_provider_file(uri: &str) -> bool {
     uri.starts_with("gs://") || uri.starts_with("https://generativelanguage.googleapis.com/")
 }
 

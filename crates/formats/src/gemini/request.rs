@@ -1,6 +1,6 @@
 //! Settings of Gemini requests. Keys may be in camel case or snake case.
 
-mod thinking;
+pub(crate) mod thinking;
 
 use super::WIRE;
 use crate::conversation::{

@@ -20,7 +20,7 @@ use crate::{
     },
     envelope::list_key,
     error::ReadError,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
     outline::OutlineOptions,
     read,
 };
@@ -112,6 +112,7 @@ pub(super) fn read_history<'a>(document: JsonValue<'_, 'a>, format: Format) -> M
             // A string stands for a single user message.
             Some(text) => messages
                 .push(ModelMessage::new(ModelRole::User, vec![ContentPart::Text(text).into()])),
+            None if list.is_object() => messages.push(read_message(list, format)),
             None => messages.extend(list.list().map(|value| read_message(value, format))),
         }
     }
@@ -149,6 +150,7 @@ pub(crate) fn read_message<'a>(value: JsonValue<'_, 'a>, format: Format) -> Mode
         Format::Anthropic => anthropic::decode::read_message,
         Format::Gemini => gemini::decode::read_message,
         Format::Bedrock => bedrock::decode::read_message,
+        Format::GeminiInteractions => gemini_interactions::decode::read_step,
     };
     let message = value.object().and_then(|object| read(&object));
     message.unwrap_or_else(|| unknown_message(value.raw(), format))
@@ -160,6 +162,7 @@ fn read_instructions<'a>(request: &JsonObject<'_, 'a>, format: Format) -> Option
         Format::OpenaiChat => return None,
         Format::OpenaiResponses => request.get("instructions")?,
         Format::Anthropic | Format::Bedrock => request.get("system")?,
+        Format::GeminiInteractions => request.get("system_instruction")?,
         Format::Gemini => {
             let content = request.get_any(&["systemInstruction", "system_instruction"])?;
             content.object().and_then(|content| content.get("parts")).unwrap_or(content)
@@ -187,5 +190,6 @@ fn block_format(format: Format) -> &'static BlockDecodeFormat {
         Format::Anthropic => &anthropic::decode::DECODE_FORMAT,
         Format::Gemini => &gemini::decode::DECODE_FORMAT,
         Format::Bedrock => &bedrock::decode::DECODE_FORMAT,
+        Format::GeminiInteractions => &gemini_interactions::decode::DECODE_FORMAT,
     }
 }

@@ -12,12 +12,12 @@ use crate::{
     conversation::{
         CallPairs, IdentifierReplacement, Loss, ModelHistory, ModelMessage, ModelPart,
         encode::{
-            BlockEncodeFormat, EncodeTarget, HistoryEncoder, OutlineRecorder, encode_instructions,
-            write_messages,
+            BlockEncodeFormat, EncodeTarget, HistoryEncoder, ItemEncodeFormat, OutlineRecorder,
+            encode_instructions, write_items, write_messages,
         },
     },
     envelope::list_key,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
 };
 
 /// A history encoded in a format.
@@ -55,7 +55,10 @@ pub(crate) fn write_history<'h, 'a>(
     let mut encoder = HistoryEncoder::new(history, target, pairs);
     let instructions = match list_encoder(target.wire) {
         ListEncoder::Blocks(style) => encode_instructions(&mut encoder, style),
-        ListEncoder::Messages(_) => None,
+        ListEncoder::Items(_) if target.wire == Format::GeminiInteractions => {
+            gemini_interactions::encode::encode_instructions(&mut encoder)
+        }
+        ListEncoder::Items(_) | ListEncoder::Messages(_) => None,
     };
     let mut out = String::with_capacity(estimate_capacity(history));
     let object = before(&mut out, instructions.is_some());
@@ -78,6 +81,7 @@ fn write_list(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) -> Span {
     out.push('[');
     match list_encoder(encoder.wire) {
         ListEncoder::Blocks(style) => write_messages(encoder, style, out),
+        ListEncoder::Items(style) => write_items(encoder, style, out),
         ListEncoder::Messages(write) => write(encoder, out),
     }
     out.push(']');
@@ -88,6 +92,8 @@ fn write_list(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) -> Span {
 enum ListEncoder {
     /// Every message is a list of blocks.
     Blocks(&'static BlockEncodeFormat),
+    /// Every call and every result is an item.
+    Items(&'static ItemEncodeFormat),
     /// With a function of its own.
     Messages(fn(&mut HistoryEncoder<'_, '_>, &mut String)),
 }
@@ -95,10 +101,13 @@ enum ListEncoder {
 fn list_encoder(format: Format) -> ListEncoder {
     match format {
         Format::OpenaiChat => ListEncoder::Messages(openai_chat::encode::write_messages),
-        Format::OpenaiResponses => ListEncoder::Messages(openai_responses::encode::write_items),
+        Format::OpenaiResponses => ListEncoder::Items(&openai_responses::encode::ENCODE_FORMAT),
         Format::Anthropic => ListEncoder::Blocks(&anthropic::encode::ENCODE_FORMAT),
         Format::Gemini => ListEncoder::Blocks(&gemini::encode::ENCODE_FORMAT),
         Format::Bedrock => ListEncoder::Blocks(&bedrock::encode::ENCODE_FORMAT),
+        Format::GeminiInteractions => {
+            ListEncoder::Items(&gemini_interactions::encode::ENCODE_FORMAT)
+        }
     }
 }
 

@@ -17,10 +17,11 @@ use crate::{
         ReasoningSignature, encode::BlockEncodeFormat,
     },
     error::ReadError,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
 };
 
-/// Reads one turn: a message, or a list of messages. A turn of a Responses model is several items.
+/// Reads one turn: a message, or a list of messages. A turn of a Responses model is several items,
+/// a turn of an Interactions model several steps.
 ///
 /// # Errors
 /// If the text is not JSON, is neither an object nor a list, or is a list with an element that is
@@ -32,8 +33,8 @@ pub fn decode_turn(source: &str, format: Format) -> Result<Vec<ModelMessage<'_>>
     }
 }
 
-/// Writes a response as a message of `format`, which must be its own format; for Responses as a
-/// list of items. Returns `None` if the response holds nothing but reasoning. A call without an id
+/// Writes a response as a message of `format`, which must be its own format; for Responses and
+/// Interactions as a list of items. Returns `None` if the response holds nothing but reasoning. A call without an id
 /// is written without one.
 pub fn encode_turn(reply: &ModelReply<'_>, format: Format) -> Option<String> {
     let parts: Vec<&ModelPart<'_>> =
@@ -48,6 +49,7 @@ pub fn encode_turn(reply: &ModelReply<'_>, format: Format) -> Option<String> {
     Some(match format {
         Format::OpenaiChat => openai_chat::encode::encode_turn(parts),
         Format::OpenaiResponses => openai_responses::encode::encode_turn(parts),
+        Format::GeminiInteractions => gemini_interactions::encode::encode_turn(parts),
         Format::Anthropic => encode_blocks(
             &anthropic::encode::ENCODE_FORMAT,
             parts,
@@ -70,7 +72,10 @@ fn is_accepted_back(part: &ModelPart<'_>, format: Format) -> bool {
     match part.content() {
         ContentPart::Text(text) => match format {
             Format::Anthropic | Format::Bedrock => !text.trim().is_empty(),
-            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => !text.is_empty(),
+            Format::OpenaiChat
+            | Format::OpenaiResponses
+            | Format::Gemini
+            | Format::GeminiInteractions => !text.is_empty(),
         },
         ContentPart::ToolCall(_) => true,
         ContentPart::Reasoning(reasoning) => match (format, &reasoning.signature) {
@@ -84,8 +89,9 @@ fn is_accepted_back(part: &ModelPart<'_>, format: Format) -> bool {
                 Format::Anthropic,
                 ReasoningSignature::Unsigned | ReasoningSignature::Encrypted(_),
             ) => false,
-            (Format::Gemini, ReasoningSignature::Signed(_)) => true,
+            (Format::Gemini | Format::GeminiInteractions, ReasoningSignature::Signed(_)) => true,
             (Format::Gemini, _) => !reasoning.text.is_empty(),
+            (Format::GeminiInteractions, _) => false,
             // Encoded again, the reasoning has no valid signature.
             (Format::Bedrock, _) => false,
         },

@@ -15,7 +15,7 @@ use crate::{
         response::{EncodedReply, ReplyBodyReader, ReplyBodyWriter},
     },
     error::ReadError,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
 };
 use foxwedge_json::{JsonObject, JsonTape, JsonValue, ScanError};
 
@@ -47,6 +47,7 @@ pub fn decode_reply(source: &str, format: Format) -> Result<DecodedReply<'_>, Re
         Format::Anthropic => anthropic::response::read,
         Format::Gemini => gemini::response::read,
         Format::Bedrock => bedrock::response::read,
+        Format::GeminiInteractions => gemini_interactions::response::read,
     };
     let outcome = read(&mut reader, &body)
         .map_err(|message| read_error(ScanError::new(root.span().start as usize, message)))?;
@@ -64,6 +65,7 @@ pub fn encode_reply(outcome: &ModelResponse<'_>, format: Format, seed: &str) -> 
                 Format::Anthropic => anthropic::response::write(&mut writer),
                 Format::Gemini => gemini::response::write(&mut writer),
                 Format::Bedrock => bedrock::response::write(&mut writer),
+                Format::GeminiInteractions => gemini_interactions::response::write(&mut writer),
             }
             writer.finish()
         }

@@ -16,7 +16,7 @@ use crate::{
         request::{field_writer::RequestFieldWriter, fields::RequestFields, setting_losses},
     },
     envelope::list_key,
-    gemini, openai_chat, openai_responses,
+    gemini, gemini_interactions, openai_chat, openai_responses,
 };
 use foxwedge_json::JsonObject;
 
@@ -31,6 +31,9 @@ pub(crate) fn read<'a>(request: &JsonObject<'_, 'a>, format: Format) -> RequestS
         Format::Anthropic => anthropic::request::read(&mut fields, &mut settings),
         Format::Gemini => gemini::request::read(&mut fields, &mut settings),
         Format::Bedrock => bedrock::request::read(&mut fields, &mut settings),
+        Format::GeminiInteractions => {
+            gemini_interactions::request::read(&mut fields, &mut settings)
+        }
     }
     fields.collect_remaining(format, "", &mut settings.others);
     settings.original = Some(Box::new(original_settings(request, format, &settings)));
@@ -65,6 +68,7 @@ pub(crate) fn write(
         Format::Anthropic => anthropic::request::write(&mut writer),
         Format::Gemini => gemini::request::write(&mut writer),
         Format::Bedrock => bedrock::request::write(&mut writer),
+        Format::GeminiInteractions => gemini_interactions::request::write(&mut writer),
     }
     writer.write_other_settings("");
     setting_losses::record_foreign_settings(&mut writer);
@@ -77,6 +81,7 @@ fn conversation_keys(format: Format) -> &'static [&'static str] {
         Format::OpenaiResponses => &["input", "instructions"],
         Format::Anthropic | Format::Bedrock => &["messages", "system"],
         Format::Gemini => &["contents", "systemInstruction", "system_instruction"],
+        Format::GeminiInteractions => &["input", "system_instruction"],
     }
 }
 
@@ -84,16 +89,21 @@ fn conversation_keys(format: Format) -> &'static [&'static str] {
 fn model_key(format: Format) -> &'static str {
     match format {
         Format::Bedrock => "modelId",
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic | Format::Gemini => {
-            "model"
-        }
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::Gemini
+        | Format::GeminiInteractions => "model",
     }
 }
 
 /// Whether the request has a `stream` field; in the other formats the URL selects streaming.
 fn has_stream_field(format: Format) -> bool {
     match format {
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => true,
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::GeminiInteractions => true,
         Format::Gemini | Format::Bedrock => false,
     }
 }

@@ -8,11 +8,10 @@ use super::{WIRE, open_call};
 use crate::{
     conversation::{
         ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart,
-        ModelRole, PartIndex, PartPlacement, ReasoningPart, ReasoningSignature, ToolCallPart,
-        ToolResultPart,
+        ModelRole, PartIndex, ReasoningPart, ReasoningSignature, ToolCallPart, ToolResultPart,
         encode::{
-            ContentPiece, HistoryEncoder, ResultOutline,
-            json_writer::{compact_json, write_comma, write_compact, write_string},
+            ContentPiece, HistoryEncoder, ItemEncodeFormat, ResultOutline,
+            json_writer::{write_comma, write_compact, write_string},
             write_text_or_blocks,
         },
         media::titled_document,
@@ -21,88 +20,22 @@ use crate::{
 };
 use foxwedge_json::quote;
 
-/// Writes every message as one or more items. Results may be anywhere after their calls, so the
-/// order of the history is kept.
-pub(crate) fn write_items(encoder: &mut HistoryEncoder<'_, '_>, out: &mut String) {
-    let history = encoder.history;
-    for (index, message) in history.messages.iter().enumerate() {
-        encoder.record_field_losses(index, message);
-        let mut pieces = Vec::new();
-        for (part_index, part) in message.parts.iter().enumerate() {
-            let at = PartIndex { message: index, part: part_index };
-            if !encoder.accepts_part(at, message.role, part) {
-                continue;
-            }
-            match (part.content(), encoder.reusable_origin(at, part)) {
-                (_, Some(original)) if original.placement != PartPlacement::Message => {
-                    pieces.push(ContentPiece::Block(compact_json(original.json)));
-                    continue;
-                }
-                (ContentPart::Text(text), None)
-                    if part.notes().is_some_and(|notes| notes.refusal) =>
-                {
-                    let mut block = String::from("{\"type\":\"refusal\",\"refusal\":");
-                    text.write(&mut block);
-                    block.push('}');
-                    pieces.push(ContentPiece::Block(block.into()));
-                    continue;
-                }
-                // An empty text beside other parts is dropped.
-                (ContentPart::Text(text), None) if text.is_empty() && message.parts.len() > 1 => {
-                    continue;
-                }
-                (ContentPart::Text(text), None) => {
-                    pieces.push(ContentPiece::Text(text));
-                    continue;
-                }
-                (ContentPart::Media(media), None) => {
-                    pieces.push(match self::encode_media(media) {
-                        Some(block) => ContentPiece::Block(with_detail(block, part, "}").into()),
-                        None => {
-                            ContentPiece::Generated(encoder.omitted_media_note(at, media).into())
-                        }
-                    });
-                    continue;
-                }
-                _ => {}
-            }
-            // Earlier text comes before this item.
-            write_message(encoder, message, &pieces, out);
-            pieces.clear();
-            match (part.content(), encoder.reusable_origin(at, part)) {
-                (_, Some(original)) => {
-                    encoder.outline.mark_inexact();
-                    write_comma(out);
-                    write_compact(out, original.json);
-                }
-                (ContentPart::ToolCall(call), None) => self::write_call(encoder, at, call, out),
-                (ContentPart::ToolResult(result), None) => {
-                    self::write_result(encoder, at, result, out)
-                }
-                (
-                    ContentPart::Text(_)
-                    | ContentPart::Media(_)
-                    | ContentPart::Reasoning(_)
-                    | ContentPart::Unknown(_),
-                    None,
-                ) => {}
-            }
-        }
-        write_message(encoder, message, &pieces, out);
-    }
-}
+pub(crate) const ENCODE_FORMAT: ItemEncodeFormat = ItemEncodeFormat {
+    refusal: Some("{\"type\":\"refusal\",\"refusal\":"),
+    results_follow: false,
+    media: |part, media| Some(with_detail(encode_media(media)?, part, "}")),
+    message: write_message,
+    call: write_call,
+    result: write_result,
+};
 
 fn write_message(
     encoder: &mut HistoryEncoder<'_, '_>,
     message: &ModelMessage<'_>,
+    _: ModelRole,
     pieces: &[ContentPiece<'_>],
     out: &mut String,
 ) {
-    let members = message.members(WIRE);
-    if pieces.is_empty() && members.is_empty() {
-        return;
-    }
-    write_comma(out);
     let start = out.len();
     out.push_str(match message.role {
         ModelRole::System => "{\"type\":\"message\",\"role\":\"system\",\"content\":",
@@ -140,7 +73,7 @@ fn write_message(
         encoder.outline.mark_inexact();
         let _ = write!(out, ",\"id\":\"msg_{start:024x}\",\"status\":\"completed\"");
     }
-    for member in members {
+    for member in message.members(WIRE) {
         encoder.outline.mark_inexact();
         out.push(',');
         write_compact(out, member);

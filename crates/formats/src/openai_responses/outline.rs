@@ -156,24 +156,24 @@ pub fn read_item<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>)
     Ok(())
 }
 
-/// Reads content as that of a message, as long as no other type is known.
-fn read_untyped_content<'a>(
+/// Reads content as that of a message, as long as no other type is known. Returns the error if it
+/// is not.
+pub(crate) fn read_untyped_content<'a>(
     scan: &mut JsonScanner<'a>,
     reader: &mut OutlineReader<'a>,
-    fields: &mut ResponsesItemFields<'a>,
-) -> ScanResult<()> {
+    block: fn(&mut JsonScanner<'a>, &mut OutlineReader<'a>) -> ScanResult<()>,
+) -> ScanResult<(ContentShape, Option<ScanError>)> {
     let (start, surrogates) = (scan.checkpoint(), scan.lone_surrogates.len());
-    match anthropic::read_content(scan, reader, read_block) {
-        Ok(content) => fields.content = content,
+    match anthropic::read_content(scan, reader, block) {
+        Ok(content) => Ok((content, None)),
         Err(error) => {
             scan.reset(start);
             scan.lone_surrogates.truncate(surrogates);
             reader.builder.truncate(reader.builder.message_count());
             scan.skip()?;
-            (fields.content, fields.content_error) = (ContentShape::Other, Some(error));
+            Ok((ContentShape::Other, Some(error)))
         }
     }
-    Ok(())
 }
 
 fn read_field<'a>(
@@ -230,7 +230,10 @@ fn read_field<'a>(
                     fields.content = anthropic::read_content(scan, reader, read_block)?;
                 }
                 Some(_) => fields.content = scan.skip().map(|_| ContentShape::Other)?,
-                None => read_untyped_content(scan, reader, fields)?,
+                None => {
+                    (fields.content, fields.content_error) =
+                        read_untyped_content(scan, reader, read_block)?;
+                }
             }
         }
         b"execution" => {

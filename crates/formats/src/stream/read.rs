@@ -16,6 +16,7 @@ use crate::{
     },
     frame::{StreamError, StreamFrame},
     gemini::stream_reader::GeminiEventReader,
+    gemini_interactions::stream_reader::InteractionEventReader,
     openai_chat::stream_reader::ChatEventReader,
     openai_responses::stream_reader::ResponsesEventReader,
 };
@@ -39,6 +40,7 @@ enum StreamReaderFormat {
     Anthropic(AnthropicEventReader),
     Gemini(GeminiEventReader),
     Bedrock(BedrockEventReader),
+    Interactions(InteractionEventReader),
 }
 
 impl StreamReader {
@@ -49,6 +51,7 @@ impl StreamReader {
             Format::Anthropic => StreamReaderFormat::Anthropic(Default::default()),
             Format::Gemini => StreamReaderFormat::Gemini(Default::default()),
             Format::Bedrock => StreamReaderFormat::Bedrock(Default::default()),
+            Format::GeminiInteractions => StreamReaderFormat::Interactions(Default::default()),
         };
         StreamReader {
             tape: JsonTape::default(),
@@ -99,6 +102,9 @@ impl StreamReader {
                 StreamReaderFormat::Bedrock(bedrock) => {
                     bedrock.read_frame(name, root, &mut emitter)
                 }
+                StreamReaderFormat::Interactions(interactions) => {
+                    interactions.read_frame(name, root, &mut emitter)
+                }
             }
         });
         self.template.remember(&frame, content_sink.content);
@@ -121,7 +127,8 @@ impl StreamReader {
             StreamReaderFormat::Chat(_)
             | StreamReaderFormat::Responses(_)
             | StreamReaderFormat::Anthropic(_)
-            | StreamReaderFormat::Bedrock(_) => {}
+            | StreamReaderFormat::Bedrock(_)
+            | StreamReaderFormat::Interactions(_) => {}
         }
         emitter.finish_bytes();
     }

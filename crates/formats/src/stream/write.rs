@@ -14,6 +14,7 @@ use crate::{
     bedrock::stream_writer::BedrockStreamWriter,
     event::{StreamEvent, StreamWriterOptions, loss_notes::LossNotes},
     gemini::stream_writer::GeminiStreamWriter,
+    gemini_interactions::stream_writer::InteractionStreamWriter,
     openai_chat::stream_writer::ChatStreamWriter,
     openai_responses::stream_writer::ResponsesStreamWriter,
 };
@@ -25,6 +26,7 @@ pub(crate) enum StreamWriter {
     Anthropic(AnthropicStreamWriter),
     Gemini(GeminiStreamWriter),
     Bedrock(BedrockStreamWriter),
+    Interactions(InteractionStreamWriter),
 }
 
 impl StreamWriter {
@@ -35,6 +37,9 @@ impl StreamWriter {
             Format::Anthropic => StreamWriter::Anthropic(AnthropicStreamWriter::new(options)),
             Format::Gemini => StreamWriter::Gemini(GeminiStreamWriter::new(options)),
             Format::Bedrock => StreamWriter::Bedrock(BedrockStreamWriter::new(options)),
+            Format::GeminiInteractions => {
+                StreamWriter::Interactions(InteractionStreamWriter::new(options))
+            }
         }
     }
 
@@ -51,6 +56,7 @@ impl StreamWriter {
             StreamWriter::Anthropic(writer) => writer.write_event(event, out, notes),
             StreamWriter::Gemini(writer) => writer.write_event(event, out, notes),
             StreamWriter::Bedrock(writer) => writer.write_event(event, out, notes),
+            StreamWriter::Interactions(writer) => writer.write_event(event, out, notes),
         }
     }
 
@@ -66,7 +72,10 @@ impl StreamWriter {
         match self {
             StreamWriter::Responses(writer) => writer.held_bytes(),
             StreamWriter::Gemini(writer) => writer.held_bytes(),
-            StreamWriter::Chat(_) | StreamWriter::Anthropic(_) | StreamWriter::Bedrock(_) => 0,
+            StreamWriter::Chat(_)
+            | StreamWriter::Anthropic(_)
+            | StreamWriter::Bedrock(_)
+            | StreamWriter::Interactions(_) => 0,
         }
     }
 
@@ -77,6 +86,7 @@ impl StreamWriter {
             StreamWriter::Chat(writer) => writer.memory_bytes(),
             StreamWriter::Anthropic(writer) => writer.memory_bytes(),
             StreamWriter::Bedrock(writer) => writer.memory_bytes(),
+            StreamWriter::Interactions(writer) => writer.memory_bytes(),
             StreamWriter::Responses(_) | StreamWriter::Gemini(_) => self.held_bytes(),
         }
     }

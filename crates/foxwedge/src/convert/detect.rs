@@ -45,6 +45,7 @@ const RESPONSES: &[Format] = &[Format::OpenaiResponses];
 const ANTHROPIC: &[Format] = &[Format::Anthropic];
 const GEMINI: &[Format] = &[Format::Gemini];
 const BEDROCK: &[Format] = &[Format::Bedrock];
+const INTERACTIONS: &[Format] = &[Format::GeminiInteractions];
 /// Both formats have the same error body.
 const OPENAI: &[Format] = &[Format::OpenaiChat, Format::OpenaiResponses];
 
@@ -133,6 +134,8 @@ fn event_formats(name: &str) -> Option<&'static [Format]> {
         | "message_stop"
         | "ping" => Some(ANTHROPIC),
         _ if name.starts_with("response.") => Some(RESPONSES),
+        "step.start" | "step.delta" | "step.stop" => Some(INTERACTIONS),
+        _ if name.starts_with("interaction.") => Some(INTERACTIONS),
         _ => None,
     }
 }
@@ -158,6 +161,15 @@ enum ObjectShape {
 }
 
 fn object_shape(fields: &PartialObject<'_>) -> Option<ObjectShape> {
+    // A stored interaction also has an `input`.
+    if fields.string_value("object") == Some("interaction")
+        || fields.has("steps") && fields.has("status")
+    {
+        return Some(ObjectShape::Reply(INTERACTIONS));
+    }
+    if fields.has("event_type") {
+        return Some(ObjectShape::Event(INTERACTIONS));
+    }
     if ["messages", "contents", "input"].iter().any(|key| fields.has(key)) {
         return None;
     }

@@ -91,7 +91,7 @@ fn prepare_body(
     let stored_upstream =
         from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
     if !stored_upstream {
-        refuse_stateful(envelope)?;
+        refuse_stateful(envelope, from)?;
         if let Some(body) = engine.response_items.resolve(&request.caller.owner, &reading)? {
             return prepare_body(engine, request, body.into());
         }
@@ -168,7 +168,16 @@ fn refuse_foreign(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
 
 /// Rejects state that only some providers store. Clients that get this error send the whole
 /// conversation again.
-fn refuse_stateful(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
+fn refuse_stateful(envelope: &RequestEnvelope<'_>, from: Format) -> Result<(), ApiError> {
+    let interaction = envelope.previous_response.as_deref();
+    if let Some(id) = interaction.filter(|_| from == Format::GeminiInteractions) {
+        let message = format!(
+            "interaction `{}` is not stored here: send all its steps as `input`",
+            shorten_name(id)
+        );
+        return Err(ApiError::new(ApiErrorKind::NotFound, "interaction_not_found", message)
+            .at("previous_interaction_id"));
+    }
     if let Some(id) = &envelope.conversation {
         let message = format!("Conversation with id '{}' not found.", shorten_name(id));
         return Err(ApiError::new(ApiErrorKind::NotFound, "conversation_not_found", message)
@@ -191,13 +200,13 @@ fn refuse_stateful(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Ids of the calls whose result is marked as an error. Only Anthropic's format has such a mark.
+/// Ids of the calls whose result is marked as an error. Only these formats have such a mark.
 fn failed_call_ids(reading: &OutlinedDocument<'_>, format: Format) -> Vec<Arc<str>> {
     #[derive(serde::Deserialize)]
     struct ToolResultFlag {
         is_error: Option<bool>,
     }
-    if format != Format::Anthropic {
+    if !matches!(format, Format::Anthropic | Format::GeminiInteractions) {
         return Vec::new();
     }
     answered_call_ids(reading, |block| {

@@ -94,7 +94,7 @@ pub(super) fn context_overflow_error(
                  resulted in {tokens} tokens. Please reduce the length of the messages."
             ),
         ),
-        GatewayEndpoint::Responses => (
+        GatewayEndpoint::Responses | GatewayEndpoint::Interactions => (
             "input",
             format!(
                 "Your input exceeds the context window of this model: {tokens} tokens > {window}. \

@@ -15,6 +15,8 @@ pub enum MetricRoute {
     Messages,
     /// `/v1/messages/count_tokens`.
     CountTokens,
+    /// `/v1beta/interactions`.
+    Interactions,
     /// `/v1/models`.
     Models,
     /// Sessions, runs, repairs.
@@ -25,11 +27,12 @@ pub enum MetricRoute {
 
 impl MetricRoute {
     /// Every route.
-    pub const ALL: [MetricRoute; 7] = [
+    pub const ALL: [MetricRoute; 8] = [
         MetricRoute::Chat,
         MetricRoute::Responses,
         MetricRoute::Messages,
         MetricRoute::CountTokens,
+        MetricRoute::Interactions,
         MetricRoute::Models,
         MetricRoute::Api,
         MetricRoute::Other,
@@ -42,6 +45,7 @@ impl MetricRoute {
             MetricRoute::Responses => GatewayEndpoint::Responses.name(),
             MetricRoute::Messages => GatewayEndpoint::Messages.name(),
             MetricRoute::CountTokens => GatewayEndpoint::CountTokens.name(),
+            MetricRoute::Interactions => GatewayEndpoint::Interactions.name(),
             MetricRoute::Models => "models",
             MetricRoute::Api => "api",
             MetricRoute::Other => "other",
@@ -56,6 +60,7 @@ impl From<GatewayEndpoint> for MetricRoute {
             GatewayEndpoint::Responses => MetricRoute::Responses,
             GatewayEndpoint::Messages => MetricRoute::Messages,
             GatewayEndpoint::CountTokens => MetricRoute::CountTokens,
+            GatewayEndpoint::Interactions => MetricRoute::Interactions,
         }
     }
 }

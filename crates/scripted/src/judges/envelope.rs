@@ -28,7 +28,7 @@ pub(super) fn write(
             let id = StableHasher::new("refusal").with_field(request).letters(24);
             json!({"type": "error", "error": error, "request_id": format!("req_{id}")})
         }
-        ScriptedProvider::Gemini => {
+        ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions => {
             let status = objection.kind.unwrap_or("INVALID_ARGUMENT");
             json!({"error": {"code": objection.status, "message": message, "status": status}})
         }
@@ -70,16 +70,18 @@ pub(crate) fn fault(provider: ScriptedProvider, status: u16) -> String {
             400..500 => "invalid_request_error",
             _ => "api_error",
         }),
-        ScriptedProvider::Gemini => objection.kind(match status {
-            401 => "UNAUTHENTICATED",
-            403 => "PERMISSION_DENIED",
-            404 => "NOT_FOUND",
-            429 => "RESOURCE_EXHAUSTED",
-            503 | 529 => "UNAVAILABLE",
-            504 => "DEADLINE_EXCEEDED",
-            400..500 => "INVALID_ARGUMENT",
-            _ => "INTERNAL",
-        }),
+        ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions => {
+            objection.kind(match status {
+                401 => "UNAUTHENTICATED",
+                403 => "PERMISSION_DENIED",
+                404 => "NOT_FOUND",
+                429 => "RESOURCE_EXHAUSTED",
+                503 | 529 => "UNAVAILABLE",
+                504 => "DEADLINE_EXCEEDED",
+                400..500 => "INVALID_ARGUMENT",
+                _ => "INTERNAL",
+            })
+        }
         ScriptedProvider::OpenaiChat
         | ScriptedProvider::OpenaiResponses
         | ScriptedProvider::Mistral
@@ -104,12 +106,18 @@ fn words(provider: ScriptedProvider, status: u16) -> String {
         }
         (ScriptedProvider::Anthropic, 529) => "Overloaded",
         (ScriptedProvider::Anthropic, 500..) => "Internal server error",
-        (ScriptedProvider::Gemini, 401 | 403) => "API key not valid. Please pass a valid API key.",
-        (ScriptedProvider::Gemini, 429) => {
+        (ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions, 401 | 403) => {
+            "API key not valid. Please pass a valid API key."
+        }
+        (ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions, 429) => {
             "You exceeded your current quota, please check your plan and billing details."
         }
-        (ScriptedProvider::Gemini, 503 | 529) => "The model is overloaded. Please try again later.",
-        (ScriptedProvider::Gemini, 500..) => "An internal error has occurred.",
+        (ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions, 503 | 529) => {
+            "The model is overloaded. Please try again later."
+        }
+        (ScriptedProvider::Gemini | ScriptedProvider::GeminiInteractions, 500..) => {
+            "An internal error has occurred."
+        }
         (_, 401) => "Incorrect API key provided: scripted.",
         (_, 403) => "You are not allowed to use this model.",
         (_, 404) => "The model `scripted` does not exist or you do not have access to it.",

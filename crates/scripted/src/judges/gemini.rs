@@ -14,9 +14,9 @@ use crate::{
 
 const CALL_TURN: &str = "Please ensure that function call turn comes immediately after a user turn or \
                          after a function response turn.";
-const ANSWER_TURN: &str =
+pub(super) const ANSWER_TURN: &str =
     "Please ensure that function response turn comes immediately after a function call turn.";
-const COUNT_MISMATCH: &str = "Please ensure that the number of function response parts is equal to the number of \
+pub(super) const COUNT_MISMATCH: &str = "Please ensure that the number of function response parts is equal to the number of \
                      function call parts of the function call turn.";
 /// Clients decode signatures as base64: only complete groups of four characters survive unchanged.
 const SIGNATURE_MARK: &str = "Zm94d2VkZ2Ux";

@@ -18,7 +18,7 @@ pub(super) fn split_frames(format: Format, text: &str) -> Vec<String> {
     match format {
         Format::OpenaiResponses => renumber_events(&mut frames),
         Format::Gemini => merge_last_frame(&mut frames),
-        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => {}
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock | Format::GeminiInteractions => {}
     }
     frames
 }
@@ -39,6 +39,7 @@ fn text_pointer(format: Format, data: &Value) -> Option<String> {
         }
         Format::Anthropic => &["/delta/text", "/delta/partial_json", "/delta/thinking"],
         Format::Gemini => &["/candidates/0/content/parts/0/text"],
+        Format::GeminiInteractions => &["/delta/text", "/delta/arguments", "/delta/content/text"],
         Format::Bedrock => &[],
     };
     candidates.iter().find(|pointer| is_text(pointer)).map(|pointer| (*pointer).to_owned())

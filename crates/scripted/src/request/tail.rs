@@ -29,6 +29,7 @@ pub(super) fn read_tail(format: Format, request: &Value) -> ConversationTail {
         Format::OpenaiResponses => ("input", item),
         Format::Anthropic | Format::Bedrock => ("messages", anthropic),
         Format::Gemini => ("contents", gemini),
+        Format::GeminiInteractions => ("input", step),
     };
     let mut tail = ConversationTail::default();
     if let Some(Value::String(user_text)) = request.get(key) {
@@ -134,6 +135,22 @@ fn gemini(content: &Value) -> Vec<TailItem> {
         }
     });
     parts.collect()
+}
+
+fn step(step: &Value) -> Vec<TailItem> {
+    vec![match text(step, "type") {
+        Some("user_input") => {
+            TailItem::UserText(content_text(step.get("content").unwrap_or(&Value::Null)))
+        }
+        Some("text") => TailItem::UserText(text(step, "text").unwrap_or_default().to_owned()),
+        Some("function_result") => {
+            let result = step.get("result").unwrap_or(&Value::Null);
+            let only = result.is_object().then(|| result.to_string());
+            TailItem::ToolResult(only.unwrap_or_else(|| content_text(result)))
+        }
+        Some("image" | "audio" | "document" | "video") | None => TailItem::Nothing,
+        Some(_) => TailItem::ModelTurn,
+    }]
 }
 
 #[cfg(test)]

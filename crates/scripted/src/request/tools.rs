@@ -53,7 +53,11 @@ pub(super) fn read_tools(
                 function(tool, schema.iter().find_map(|key| non_null(tool, key)))
             })
             .collect(),
-        Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => {
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::Bedrock
+        | Format::GeminiInteractions => {
             list(request, "tools").iter().filter_map(|one| tool(format, one)).collect()
         }
     };
@@ -86,7 +90,9 @@ fn tool(format: Format, tool: &Value) -> Option<ScriptedTool> {
             function(body, non_null(body, "parameters"))
         }
         (Format::OpenaiResponses, Some("custom")) => custom(tool),
-        (Format::OpenaiResponses, Some("function")) => function(tool, non_null(tool, "parameters")),
+        (Format::OpenaiResponses | Format::GeminiInteractions, Some("function")) => {
+            function(tool, non_null(tool, "parameters"))
+        }
         (Format::Anthropic, None | Some("custom")) => {
             function(tool, non_null(tool, "input_schema"))
         }
@@ -98,6 +104,9 @@ fn tool(format: Format, tool: &Value) -> Option<ScriptedTool> {
 fn choice(format: Format, request: &Value) -> (ScriptedToolChoice, Option<Vec<String>>) {
     if format == Format::Gemini {
         return gemini(request);
+    }
+    if format == Format::GeminiInteractions {
+        return interactions(request);
     }
     let Some(choice) = non_null(request, "tool_choice") else {
         return (ScriptedToolChoice::Auto, None);
@@ -131,6 +140,19 @@ fn mode(choice_name: &str) -> ScriptedToolChoice {
         "required" | "any" => ScriptedToolChoice::Any,
         "none" => ScriptedToolChoice::None,
         _ => ScriptedToolChoice::Auto,
+    }
+}
+
+fn interactions(request: &Value) -> (ScriptedToolChoice, Option<Vec<String>>) {
+    match request.pointer("/generation_config/tool_choice") {
+        Some(Value::String(name)) => (mode(name), None),
+        Some(choice) => {
+            let allowed = choice.get("allowed_tools").unwrap_or(&Value::Null);
+            let names = list(allowed, "tools").iter().filter_map(Value::as_str);
+            let names = names.map(str::to_owned).collect();
+            (mode(text(allowed, "mode").unwrap_or("auto")), Some(names))
+        }
+        None => (ScriptedToolChoice::Auto, None),
     }
 }
 

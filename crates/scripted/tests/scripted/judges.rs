@@ -61,6 +61,7 @@ fn profile(provider: ScriptedProvider) -> Profile {
         ScriptedProvider::OpenaiResponses => Profile::OpenaiResponses,
         ScriptedProvider::Anthropic => Profile::Anthropic,
         ScriptedProvider::Gemini => Profile::Gemini,
+        ScriptedProvider::GeminiInteractions => Profile::GeminiInteractions,
         ScriptedProvider::Mistral => Profile::Mistral,
         ScriptedProvider::Deepseek => Profile::Deepseek,
     }
@@ -74,7 +75,7 @@ fn question(provider: ScriptedProvider) -> CheckOptions {
 /// A request around a history, without what lies on a server.
 fn request(provider: ScriptedProvider, document: Value) -> Value {
     let key = match provider.request_format() {
-        Format::OpenaiResponses => "input",
+        Format::OpenaiResponses | Format::GeminiInteractions => "input",
         Format::Gemini => "contents",
         Format::OpenaiChat | Format::Anthropic | Format::Bedrock => "messages",
     };
@@ -82,7 +83,7 @@ fn request(provider: ScriptedProvider, document: Value) -> Value {
         Value::Object(fields) => fields,
         list => Map::from_iter([(key.to_owned(), list)]),
     };
-    for gone in ["previous_response_id", "conversation", "thread"] {
+    for gone in ["previous_response_id", "previous_interaction_id", "conversation", "thread"] {
         body.remove(gone);
     }
     if let Some(Value::Array(items)) = body.get_mut("input") {
@@ -96,7 +97,8 @@ fn request(provider: ScriptedProvider, document: Value) -> Value {
         ScriptedProvider::OpenaiChat => "gpt-5",
         ScriptedProvider::OpenaiResponses
         | ScriptedProvider::Anthropic
-        | ScriptedProvider::Gemini => named.unwrap_or("scripted"),
+        | ScriptedProvider::Gemini
+        | ScriptedProvider::GeminiInteractions => named.unwrap_or("scripted"),
     };
     let model = json!(model);
     body.insert("model".to_owned(), model);
@@ -140,6 +142,7 @@ fn sound_histories_are_accepted() {
         ScriptedProvider::OpenaiResponses,
         ScriptedProvider::Anthropic,
         ScriptedProvider::Gemini,
+        ScriptedProvider::GeminiInteractions,
     ];
     let mut notes = Notes::default();
     for provider in own {

@@ -10,8 +10,13 @@ use foxwedge_formats::{
 use foxwedge_scripted::{ResponseEnding, ScriptedRequest, ScriptedResponse, respond};
 use serde_json::{Value, json};
 
-const WIRES: [Format; 4] =
-    [Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic, Format::Gemini];
+const WIRES: [Format; 5] = [
+    Format::OpenaiChat,
+    Format::OpenaiResponses,
+    Format::Anthropic,
+    Format::Gemini,
+    Format::GeminiInteractions,
+];
 
 fn schema() -> Value {
     json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]})
@@ -27,6 +32,11 @@ fn request(wire: Format, model: &str, words: &str, stream: bool) -> Value {
         }),
         Format::OpenaiResponses => json!({
             "model": model, "stream": stream, "input": [{"role": "user", "content": words}],
+            "tools": names.map(|name| json!({"type": "function", "name": name, "parameters": schema()}))
+        }),
+        Format::GeminiInteractions => json!({
+            "model": model, "stream": stream,
+            "input": [{"type": "user_input", "content": [{"type": "text", "text": words}]}],
             "tools": names.map(|name| json!({"type": "function", "name": name, "parameters": schema()}))
         }),
         Format::Anthropic => json!({
@@ -46,6 +56,7 @@ fn path(wire: Format, model: &str, stream: bool) -> String {
         Format::OpenaiChat => "/v1/chat/completions".to_owned(),
         Format::OpenaiResponses => "/v1/responses".to_owned(),
         Format::Anthropic => "/v1/messages".to_owned(),
+        Format::GeminiInteractions => "/v1beta/interactions".to_owned(),
         Format::Gemini | Format::Bedrock => {
             let model = model.replace('?', "%3F").replace('=', "%3D").replace('&', "%26");
             let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
@@ -161,6 +172,16 @@ fn go_on(wire: Format, request: &Value, reply: &Value) -> Value {
                 .collect();
             ("input", items.iter().cloned().chain(answers).collect())
         }
+        Format::GeminiInteractions => {
+            let steps = reply["steps"].as_array().cloned().unwrap_or_default();
+            let calls = steps.iter().filter(|step| step["type"] == "function_call");
+            let answers: Vec<Value> = calls
+                .map(|call| {
+                    json!({"type": "function_result", "call_id": call["id"], "name": call["name"], "result": "sunny"})
+                })
+                .collect();
+            ("input", steps.iter().cloned().chain(answers).collect())
+        }
         Format::Anthropic => {
             let blocks = reply["content"].as_array().cloned().unwrap_or_default();
             let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
@@ -217,7 +238,9 @@ fn what_it_said_may_be_sent_back() {
                         "{wire:?} {model}: {said}"
                     );
                     request = next;
-                    if model.contains("mistral") || wire == Format::Gemini {
+                    if model.contains("mistral")
+                        || matches!(wire, Format::Gemini | Format::GeminiInteractions)
+                    {
                         break;
                     }
                     let words = json!({"role": "user", "content": words});
@@ -359,6 +382,9 @@ fn a_reply_may_be_cut_by_its_limit() {
         match wire {
             Format::OpenaiResponses => body["max_output_tokens"] = json!(1),
             Format::Gemini => body["generationConfig"] = json!({"maxOutputTokens": 1}),
+            Format::GeminiInteractions => {
+                body["generation_config"] = json!({"max_output_tokens": 1});
+            }
             Format::OpenaiChat | Format::Anthropic | Format::Bedrock => {
                 body["max_tokens"] = json!(1)
             }

@@ -63,6 +63,7 @@ fn null_fields(random: &mut Random, format: TestFormat, list: &mut [Value]) {
             &["name", "refusal", "audio", "function_call", "annotations", "image_url"]
         }
         TestFormat::Responses => &["namespace", "phase", "agent", "annotations", "logprobs"],
+        TestFormat::Interactions => &["signature", "is_error", "error", "annotations", "uri"],
         TestFormat::Anthropic => &["citations", "cache_control", "caller", "is_error", "source"],
         TestFormat::Gemini => {
             &["inlineData", "fileData", "functionCall", "functionResponse", "text"]
@@ -83,7 +84,7 @@ fn is_block(format: TestFormat, fields: &Map<String, Value>) -> bool {
     let has = |key: &str| fields.contains_key(key);
     match format {
         TestFormat::Chat => has("role") || is_text(fields),
-        TestFormat::Responses => has("type"),
+        TestFormat::Responses | TestFormat::Interactions => has("type"),
         TestFormat::Anthropic => {
             is_text(fields)
                 || ["tool_use", "tool_result"]
@@ -117,7 +118,7 @@ fn cache_marks(random: &mut Random, format: TestFormat, list: &mut [Value]) {
                 content.push(json!({"cachePoint": {"type": "default"}}));
             }
         }
-        TestFormat::Gemini | TestFormat::Responses => {}
+        TestFormat::Gemini | TestFormat::Responses | TestFormat::Interactions => {}
     }
 }
 
@@ -145,7 +146,8 @@ fn calls(message: &Value) -> bool {
 }
 
 fn user_media(random: &mut Random, format: TestFormat, list: &mut [Value]) {
-    let Some(at) = any(random, list, |it| is(it, "role", "user") && !answers(it)) else { return };
+    let asks = |it: &Value| is(it, "role", "user") && !answers(it) || is(it, "type", "user_input");
+    let Some(at) = any(random, list, asks) else { return };
     let (kind, media) = match format {
         TestFormat::Chat => (
             "text",
@@ -159,6 +161,9 @@ fn user_media(random: &mut Random, format: TestFormat, list: &mut [Value]) {
             "text",
             json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "d"}}),
         ),
+        TestFormat::Interactions => {
+            ("text", json!({"type": "image", "data": "AA==", "mime_type": "image/png"}))
+        }
         TestFormat::Gemini => {
             ("", json!({"inlineData": {"mimeType": "image/png", "data": "AA=="}}))
         }
@@ -176,6 +181,7 @@ fn media_in_results(random: &mut Random, format: TestFormat, list: &mut [Value])
     let wanted = |fields: &Map<String, Value>| match format {
         TestFormat::Chat => false,
         TestFormat::Responses => fields.get("type") == Some(&json!("function_call_output")),
+        TestFormat::Interactions => fields.get("type") == Some(&json!("function_result")),
         TestFormat::Anthropic => fields.get("type") == Some(&json!("tool_result")),
         TestFormat::Gemini => fields.contains_key("response"),
         TestFormat::Bedrock => fields.contains_key("toolUseId") && fields.contains_key("content"),
@@ -193,6 +199,9 @@ fn media_in_results(random: &mut Random, format: TestFormat, list: &mut [Value])
             "text",
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}),
         ),
+        TestFormat::Interactions => {
+            ("result", "text", json!({"type": "image", "data": "AA==", "mime_type": "image/png"}))
+        }
         TestFormat::Gemini => {
             let media = json!([{"inlineData": {"mimeType": "image/png", "data": "AA=="}}]);
             result.insert("parts".to_owned(), media);
@@ -215,7 +224,10 @@ fn split_turn(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
         // Its calls stay together: only blocks before them are split off.
         TestFormat::Anthropic => is(message, "role", "assistant") && calls(message),
         TestFormat::Gemini => is(message, "role", "model") && calls(message),
-        TestFormat::Chat | TestFormat::Responses | TestFormat::Bedrock => false,
+        TestFormat::Chat
+        | TestFormat::Responses
+        | TestFormat::Bedrock
+        | TestFormat::Interactions => false,
     };
     let Some(at) = any(random, list, splits) else { return };
     let key = content_key(format);
@@ -243,6 +255,11 @@ fn hosted_tools(random: &mut Random, format: TestFormat, list: &mut Vec<Value>, 
             let Some(at) = any(random, list, |it| is(it, "role", "user")) else { return };
             let items = hosted_items(random, number);
             list.splice(at + 1..at + 1, items);
+        }
+        TestFormat::Interactions => {
+            let Some(at) = any(random, list, |it| is(it, "type", "user_input")) else { return };
+            let steps = hosted_steps(random, number);
+            list.splice(at + 1..at + 1, steps);
         }
         TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
             let role = if format == TestFormat::Gemini { "model" } else { "assistant" };
@@ -299,6 +316,25 @@ fn hosted_blocks(random: &mut Random, format: TestFormat, number: usize) -> Vec<
     vec![
         json!({"type": "server_tool_use", "id": id, "name": name, "input": {"query": "fox"}}),
         json!({"type": result, "tool_use_id": id, "content": content}),
+    ]
+}
+
+fn hosted_steps(random: &mut Random, number: usize) -> Vec<Value> {
+    let id = format!("h{number}{}", random.below(1_000_000));
+    let tools = [
+        "code_execution",
+        "google_search",
+        "google_maps",
+        "url_context",
+        "file_search",
+        "mcp_server_tool",
+        "retrieval",
+        "processing",
+    ];
+    let tool = random.pick(&tools);
+    vec![
+        json!({"type": format!("{tool}_call"), "id": id, "arguments": {}, "signature": "c2ln"}),
+        json!({"type": format!("{tool}_result"), "call_id": id, "result": [], "signature": "c2ln"}),
     ]
 }
 
@@ -377,7 +413,7 @@ fn long_ids(format: TestFormat, list: &mut [Value]) {
     let max_length: usize = match format {
         TestFormat::Chat => 40,
         TestFormat::Responses | TestFormat::Bedrock => 64,
-        TestFormat::Anthropic | TestFormat::Gemini => 200,
+        TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Interactions => 200,
     };
     each_id(format, list, &mut |_, id| {
         let missing = max_length.saturating_sub(id.len());
@@ -410,6 +446,11 @@ fn each_id(format: TestFormat, list: &mut [Value], change: &mut dyn FnMut(bool, 
                 _ if message.get("async").is_some() => {}
                 Some("function_call") => at(Some(message), "call_id", true),
                 Some("function_call_output") => at(Some(message), "call_id", false),
+                _ => {}
+            },
+            TestFormat::Interactions => match message.get("type").and_then(Value::as_str) {
+                Some("function_call") => at(Some(message), "id", true),
+                Some("function_result") => at(Some(message), "call_id", false),
                 _ => {}
             },
             TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {

@@ -22,9 +22,11 @@ pub fn answer(random: &mut Random, format: Format) -> OracleReply {
     let model = says(random).then(|| "model-\u{e9}\"1\"".to_owned());
     let mut blocks = match format {
         Format::OpenaiChat => in_chat(random),
-        Format::OpenaiResponses | Format::Anthropic | Format::Gemini | Format::Bedrock => {
-            in_any_order(random, format)
-        }
+        Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::Gemini
+        | Format::Bedrock
+        | Format::GeminiInteractions => in_any_order(random, format),
     };
     again(random, &mut blocks);
     let stop = Some(stop(random, format, &mut blocks));
@@ -37,7 +39,7 @@ fn prefix(format: Format) -> &'static str {
         Format::OpenaiChat => "chatcmpl-",
         Format::OpenaiResponses => "resp_",
         Format::Anthropic => "msg_",
-        Format::Gemini | Format::Bedrock => "",
+        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => "",
     }
 }
 
@@ -122,7 +124,10 @@ fn call(random: &mut Random, format: Format) -> ReplyCall {
     let nameless = match format {
         Format::Gemini => random.chance(50),
         Format::OpenaiChat => random.chance(4),
-        Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => false,
+        Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::Bedrock
+        | Format::GeminiInteractions => false,
     };
     let mut id = (!nameless).then(|| id(random));
     // Usually a provider accepts the ids that it sends.
@@ -181,7 +186,10 @@ fn stop(random: &mut Random, format: Format, blocks: &mut [ReplyBlock]) -> Reply
     if random.chance(70) {
         return if has_calls { ReplyStop::Calls } else { ReplyStop::End };
     }
-    let mut stops = vec![ReplyStop::End, ReplyStop::Length, ReplyStop::Length, ReplyStop::Refusal];
+    let mut stops = vec![ReplyStop::End, ReplyStop::Length, ReplyStop::Length];
+    if format != Format::GeminiInteractions {
+        stops.push(ReplyStop::Refusal);
+    }
     stops.extend(shades(format).iter().map(|value| ReplyStop::Other((*value).to_owned())));
     match format {
         Format::OpenaiChat | Format::OpenaiResponses => {}
@@ -190,6 +198,7 @@ fn stop(random: &mut Random, format: Format, blocks: &mut [ReplyBlock]) -> Reply
             stops.extend([ReplyStop::ContextFull, sequence, ReplyStop::Pause]);
         }
         Format::Gemini => stops.push(ReplyStop::Malformed),
+        Format::GeminiInteractions => stops.push(ReplyStop::Pause),
         Format::Bedrock => {
             let sequence = random.chance(50).then(|| text(random, false));
             stops.extend([
@@ -225,7 +234,8 @@ fn usage(random: &mut Random, format: Format) -> ReplyUsage {
     let input = random.below(100_000) as u64;
     let output = random.below(10_000) as u64;
     let cached = if random.chance(50) { input / 3 } else { 0 };
-    let stores = format != Format::Gemini && random.chance(30);
+    let google = matches!(format, Format::Gemini | Format::GeminiInteractions);
+    let stores = !google && random.chance(30);
     let reasons = format != Format::Bedrock && random.chance(50);
     ReplyUsage {
         input,

@@ -28,7 +28,9 @@ const ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
 fn hollow_content(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
     let content = [None, Some(Value::Null), Some(json!("")), Some(json!([])), Some(json!("  "))];
     let message = object(random, list, &|fields| {
-        fields.contains_key("role")
+        let step = fields.get("type").and_then(Value::as_str);
+        let speaks = matches!(step, Some("user_input" | "model_output"));
+        (fields.contains_key("role") || speaks)
             && ["content", "parts"].iter().any(|key| fields.contains_key(*key))
     });
     let Some(message) = message else { return };
@@ -93,10 +95,12 @@ fn answer<'a>(
         let tool = fields.get("role") == Some(&json!("tool"));
         let known =
             ["tool_use_id", "toolUseId", "response"].iter().any(|key| fields.contains_key(*key));
-        tool || kind.ends_with("_output") || (known && !fields.contains_key("input"))
+        let output = kind.ends_with("_call_output") || kind == "function_result";
+        tool || output || (known && !fields.contains_key("input"))
     };
     let found = object(random, list, &is_answer)?;
-    let key = ["output", "response", "content"].into_iter().find(|key| found.contains_key(*key))?;
+    let keys = ["output", "response", "result", "content"];
+    let key = keys.into_iter().find(|key| found.contains_key(*key))?;
     Some((found, key))
 }
 
@@ -142,6 +146,9 @@ fn image_in_answer(random: &mut Random, format: TestFormat, list: &mut Vec<Value
         }
         TestFormat::Anthropic => {
             json!({"type": "image", "source": {"type": "url", "url": "https://a/b.png"}})
+        }
+        TestFormat::Interactions => {
+            json!({"type": "image", "uri": "https://a/b.png", "mime_type": "image/png"})
         }
         TestFormat::Gemini => return,
         TestFormat::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AA=="}}}),

@@ -34,7 +34,8 @@ pub(super) fn scratch_request(random: &mut Random, format: TestFormat, body: &mu
     let Some(body) = body.as_object_mut() else { return };
     let others: Vec<String> =
         body.keys().filter(|key| *key != format.list_key()).cloned().collect();
-    if let (TestFormat::Responses, true) = (format, random.chance(20)) {
+    let has_input = matches!(format, TestFormat::Responses | TestFormat::Interactions);
+    if has_input && random.chance(20) {
         body.insert("input".to_owned(), json!("only a question"));
     } else if !others.is_empty() {
         let key = random.pick(&others).clone();

@@ -6,6 +6,7 @@
 pub(crate) mod draft;
 pub(crate) mod render;
 mod items;
+mod steps;
 mod sound;
 mod accepted;
 mod request;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::draft::{
     GeneratedCall, GeneratedDraft, GeneratedPart, GeneratedResult, GeneratedTurn, TurnSpeaker,
 };
-use super::items;
+use super::{items, steps};
 use crate::dialect::TestFormat;
 
 /// The bare list of messages, contents or items.
@@ -15,6 +15,7 @@ pub(crate) fn list(format: TestFormat, draft: &GeneratedDraft) -> Vec<Value> {
     match format {
         TestFormat::Chat => draft.turns.iter().flat_map(|turn| chat(turn, &draft.hollow)).collect(),
         TestFormat::Responses => items::of_turns(&draft.turns),
+        TestFormat::Interactions => steps::of_turns(&draft.turns),
         TestFormat::Anthropic => draft.turns.iter().map(anthropic).collect(),
         TestFormat::Gemini => draft.turns.iter().map(gemini).collect(),
         TestFormat::Bedrock => draft.turns.iter().map(bedrock).collect(),

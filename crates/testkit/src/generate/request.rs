@@ -61,6 +61,17 @@ pub(crate) fn around(random: &mut Random, style: &DraftStyle, list: Vec<Value>) 
             set("systemInstruction", json!({"parts": [{"text": "be brief"}]}));
             set("toolConfig", json!({"functionCallingConfig": {"mode": "AUTO"}}));
         }
+        TestFormat::Interactions => {
+            set("model", json!("gemini-3-pro"));
+            set("store", json!(random.chance(40)));
+            set("system_instruction", json!("be brief"));
+            set("generation_config", json!({"thinking_level": "low"}));
+            if random.chance(10) {
+                set("previous_interaction_id", json!("v1_abc"));
+            } else if random.chance(20) {
+                set("previous_interaction_id", Value::Null);
+            }
+        }
         TestFormat::Bedrock => {
             let models = ["anthropic.claude-3-haiku-20240307-v1:0", "amazon.nova-pro-v1:0"];
             set("modelId", json!(random.pick(&models)));

@@ -13,6 +13,7 @@ pub(crate) fn reachable(format: &str) -> Vec<u16> {
             &[106, 108, 303, 304, 307, 308, 309, 311, 316, 401, 402, 403, 404, 406, 502]
         }
         "openai-responses" => &[106, 205, 206, 303, 501, 602, 603, 605],
+        "gemini-interactions" => &[106, 107, 303, 501, 601, 602, 603],
         _ => &[105, 106, 108, 304, 305, 306, 308, 310, 401, 402, 403, 404, 406, 501, 603],
     };
     codes.extend(more);
@@ -23,6 +24,7 @@ pub(crate) fn reachable(format: &str) -> Vec<u16> {
         _ => &[][..],
     });
     codes.retain(|code| (format, *code) != ("gemini", 204));
+    codes.retain(|code| (format, *code) != ("gemini-interactions", 407));
     codes
 }
 
@@ -71,6 +73,11 @@ fn gemini_histories_break_every_rule() {
 #[test]
 fn bedrock_histories_break_every_rule() {
     every_rule_is_broken_and_nothing_panics("bedrock");
+}
+
+#[test]
+fn gemini_interactions_histories_break_every_rule() {
+    every_rule_is_broken_and_nothing_panics("gemini-interactions");
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub fn target(profile: Profile) -> Format {
         Profile::Anthropic => Format::Anthropic,
         Profile::Gemini => Format::Gemini,
         Profile::Bedrock => Format::Bedrock,
+        Profile::GeminiInteractions => Format::GeminiInteractions,
     }
 }
 

@@ -255,7 +255,12 @@ fn stable_input(case: &LawCase, reading: &OutlinedDocument<'_>, list: &[Value]) 
     let mut silent = answers(true).filter(silent).filter_map(PartKind::id);
     let late = late || silent.any(|id| answers(false).any(|kind| kind.id() == Some(id)));
     let switches = matches!(case.profile, Profile::Deepseek | Profile::Gemini);
+    // Something unknown keeps its whole turn as it is, also what is before it.
+    let unknown = &pairing.unknown_turns;
+    let crosses_unknown =
+        unknown.iter().any(|turn| turn.start < cut) && unknown.iter().any(|turn| turn.end > cut);
     !late
+        && !crosses_unknown
         && !switches
         && !reading.draft.body.stateful
         && case.policy.unanswered == UnansweredPolicy::Answer

@@ -297,7 +297,7 @@ fn unlike(case: &LawCase, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -
 
 /// A changed or missing field that no repair touches.
 fn lost_field(before: &str, written: &str) -> Option<String> {
-    const REPAIRED: [&str; 13] = [
+    const REPAIRED: [&str; 14] = [
         "role",
         "content",
         "parts",
@@ -305,6 +305,7 @@ fn lost_field(before: &str, written: &str) -> Option<String> {
         "reasoning_content",
         "id",
         "output",
+        "result",
         "call_id",
         "tool_call_id",
         "arguments",

@@ -20,7 +20,8 @@ pub(super) fn ordered(case: &LawCase, before: &Value, fixed: &str) -> LawVerdict
     if case.wire == Format::OpenaiChat && loose_calls(&after) > had {
         return breach("ordered", format!("a call without its answer behind it\nafter {fixed}"));
     }
-    if case.wire != Format::OpenaiResponses && calls_before_assistant(format, &after) > had {
+    let flat = matches!(case.wire, Format::OpenaiResponses | Format::GeminiInteractions);
+    if !flat && calls_before_assistant(format, &after) > had {
         return breach("ordered", format!("a call directly before the assistant\nafter {fixed}"));
     }
     Ok(())

@@ -15,6 +15,7 @@ mod responses;
 mod anthropic;
 mod gemini;
 mod bedrock;
+mod interactions;
 mod failures;
 mod held;
 #[cfg(test)]
@@ -173,6 +174,7 @@ pub fn body(format: Format, answer: &OracleReply) -> Value {
         Format::Anthropic => anthropic::body(answer),
         Format::Gemini => gemini::body(answer),
         Format::Bedrock => bedrock::body(answer),
+        Format::GeminiInteractions => interactions::body(answer),
     }
 }
 
@@ -184,6 +186,7 @@ pub fn read_body(format: Format, body: &Value) -> Result<OracleReply, String> {
         Format::Anthropic => anthropic::read(body),
         Format::Gemini => gemini::read(body),
         Format::Bedrock => bedrock::read(body),
+        Format::GeminiInteractions => interactions::read(body),
     }
 }
 
@@ -195,6 +198,7 @@ pub fn stream(random: &mut Random, format: Format, answer: &OracleReply) -> Vec<
         Format::Anthropic => anthropic::stream(random, answer),
         Format::Gemini => gemini::stream(random, answer),
         Format::Bedrock => bedrock::stream(random, answer),
+        Format::GeminiInteractions => interactions::stream(random, answer),
     }
 }
 
@@ -207,6 +211,7 @@ pub fn hear(format: Format, bytes: &[u8]) -> OracleStream {
         Format::Anthropic => anthropic::hear(&frames),
         Format::Gemini => gemini::hear(&frames),
         Format::Bedrock => bedrock::hear(&frames),
+        Format::GeminiInteractions => interactions::hear(&frames),
     }
 }
 

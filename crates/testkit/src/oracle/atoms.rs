@@ -44,7 +44,10 @@ fn of_message(
     let mut atoms = Vec::new();
     for (at, block) in message.blocks.iter().enumerate() {
         match block.kind {
-            OracleBlockKind::Text if reading.format == TestFormat::Responses => {
+            OracleBlockKind::Text
+                if matches!(reading.format, TestFormat::Responses | TestFormat::Interactions)
+                    && field(message.value, "text").is_none() =>
+            {
                 atoms.extend(item_texts(message));
             }
             OracleBlockKind::Text => {
@@ -85,7 +88,11 @@ fn item_texts(message: &OracleMessage<'_>) -> Vec<MessageAtom> {
             .filter_map(|part| match field(part, "text") {
                 Some(text) => one(text.as_str().unwrap_or("")),
                 // An empty text is not an atom.
-                None if field(part, "type").is_some_and(|kind| kind == "input_text") => None,
+                None if field(part, "type")
+                    .is_some_and(|kind| kind == "input_text" || kind == "text") =>
+                {
+                    None
+                }
                 None => Some(MessageAtom::Other(part.to_string())),
             })
             .collect(),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::items;
 use super::reading::{BlockPlace, OracleBlock, OracleBlockKind, OracleRole, field, text};
+use super::{items, steps};
 use crate::dialect::TestFormat;
 
 /// The blocks of one message in order; in Chat the text first, then the calls.
@@ -18,6 +18,7 @@ pub(super) fn of_message<'a>(
     match format {
         TestFormat::Chat if role == OracleRole::Answer => whole(OracleBlockKind::Answer),
         TestFormat::Responses => whole(items::kind(value)),
+        TestFormat::Interactions => whole(steps::kind(value)),
         TestFormat::Chat => {
             let mut blocks = content(field(value, "content"), chat);
             blocks.extend(tool_calls(value));

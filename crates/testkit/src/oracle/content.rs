@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::reading::{
     BlockPlace, OracleBlock, OracleBlockKind, OracleLayout, OracleMessage, OracleRole, id, text,
 };
-use super::{OracleProfile::*, OracleRule, RuleCase, chat_call};
+use super::{OracleProfile::*, OracleRule, RuleCase, chat_call, steps};
 use crate::dialect::TestFormat;
 
 pub(super) const RULES: &[OracleRule] = &[
@@ -44,6 +44,9 @@ fn empty_message(case: &RuleCase<'_>) -> Vec<String> {
                 applies && (nothing(content) || blank)
             }
             TestFormat::Gemini => case.under(&[Gemini, Strict]) && no_list(message.field("parts")),
+            TestFormat::Interactions => {
+                case.under(&[OpenaiResponses, Strict]) && steps::says_nothing(message.value)
+            }
             TestFormat::Responses => {
                 let speaks = message.blocks.iter().any(|block| block.kind != OracleBlockKind::Text);
                 let other = message.role == OracleRole::Other || speaks;
@@ -83,10 +86,13 @@ fn empty_chat_message(case: &RuleCase<'_>, message: &OracleMessage<'_>) -> bool 
 fn malformed_arguments(case: &RuleCase<'_>) -> Vec<String> {
     case.calls(|call| {
         let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
-        let objects = case.under(&[Anthropic, Gemini, Bedrock, Strict]);
+        let objects = case.under(&[Anthropic, Gemini, Bedrock, GeminiInteractions, Strict]);
         match case.reading.format {
             TestFormat::Anthropic | TestFormat::Bedrock => {
                 objects && !body.get("input").is_some_and(Value::is_object)
+            }
+            TestFormat::Interactions => {
+                objects && !body.get("arguments").is_some_and(Value::is_object)
             }
             TestFormat::Gemini => objects && body.get("args").is_some_and(|args| !args.is_object()),
             TestFormat::Chat => match chat_call(body) {
@@ -121,7 +127,11 @@ fn malformed_string(case: &RuleCase<'_>, arguments: Option<&Value>) -> bool {
 fn empty_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.answers(|answer| {
         let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
-        let key = if case.reading.layout == OracleLayout::Items { "output" } else { "content" };
+        let key = match case.reading.format {
+            TestFormat::Responses => "output",
+            TestFormat::Interactions => "result",
+            _ => "content",
+        };
         let content = body.get(key).filter(|content| !content.is_null());
         let says_nothing = |part: &Value| {
             text(part, "type") == Some("text") && text(part, "text").is_none_or(str::is_empty)
@@ -147,6 +157,10 @@ fn empty_answer(case: &RuleCase<'_>) -> Vec<String> {
                 let silent = failed && empty;
                 let lacks = content.is_none() || content == Some(&Value::from(""));
                 (lacks || silent) && case.under(&[Bedrock, Strict])
+            }
+            TestFormat::Interactions => {
+                let lacks = content.is_none() && case.under(&[GeminiInteractions, Strict]);
+                lacks || (empty && case.under(&[Strict]))
             }
             TestFormat::Anthropic => empty && case.under(&[Strict]),
             TestFormat::Gemini => false,
@@ -175,6 +189,11 @@ fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
                 let plain = ["function_call", "custom_tool_call"].contains(&answer.family);
                 let odd = get("output").is_some_and(|output| !is_content(output));
                 plain && odd && case.under(&[OpenaiResponses, Strict])
+            }
+            TestFormat::Interactions => {
+                let odd =
+                    get("result").is_some_and(|result| !is_content(result) && !result.is_object());
+                odd && case.under(&[GeminiInteractions, Strict])
             }
             TestFormat::Anthropic => {
                 let odd = get("content").is_some_and(|content| !is_content(content));
@@ -239,7 +258,7 @@ fn empty_text(case: &RuleCase<'_>) -> Vec<String> {
         match case.profile {
             Anthropic | Bedrock | Strict => value.trim().is_empty(),
             Gemini => value.is_empty() && id(block.value, "thoughtSignature").is_none(),
-            OpenaiChat | OpenaiResponses | Mistral | Deepseek => false,
+            OpenaiChat | OpenaiResponses | GeminiInteractions | Mistral | Deepseek => false,
         }
     };
     match case.reading.layout {

@@ -52,7 +52,7 @@ fn illegal_call_id(case: &RuleCase<'_>) -> Vec<String> {
             OpenaiResponses => length <= 64,
             Bedrock => made_of("_.:-") && length <= 64,
             Mistral | Strict => made_of("") && length == 9,
-            Gemini | Deepseek => true,
+            Gemini | GeminiInteractions | Deepseek => true,
         };
         !legal
     })
@@ -71,7 +71,7 @@ fn missing_call_id(case: &RuleCase<'_>) -> Vec<String> {
 }
 
 fn item_id_prefix(case: &RuleCase<'_>) -> Vec<String> {
-    if !case.under(&[OpenaiResponses, Strict]) || case.reading.layout != OracleLayout::Items {
+    if !case.under(&[OpenaiResponses, Strict]) || case.reading.format != TestFormat::Responses {
         return Vec::new();
     }
     case.messages(|index| {
@@ -89,7 +89,7 @@ fn item_id_prefix(case: &RuleCase<'_>) -> Vec<String> {
 
 fn unstored_item(case: &RuleCase<'_>) -> Vec<String> {
     let store = case.reading.root.get("store").and_then(serde_json::Value::as_bool);
-    let applies = case.under(&[OpenaiResponses]) && case.reading.layout == OracleLayout::Items;
+    let applies = case.under(&[OpenaiResponses]) && case.reading.format == TestFormat::Responses;
     if !applies || !case.reading.request || store != Some(false) {
         return Vec::new();
     }
@@ -115,7 +115,9 @@ fn illegal_tool_name(case: &RuleCase<'_>) -> Vec<String> {
             OpenaiChat | Deepseek | Mistral | Bedrock => made_of("_-") && length <= 64,
             Strict => name.starts_with(starts) && made_of("_-") && length <= 64,
             Anthropic | OpenaiResponses => made_of("_-") && length <= 128,
-            Gemini => name.starts_with(starts) && made_of("_.:-") && length <= 128,
+            Gemini | GeminiInteractions => {
+                name.starts_with(starts) && made_of("_.:-") && length <= 128
+            }
         };
         !legal || length == 0
     })

@@ -20,7 +20,8 @@ pub fn inventory(format: &str, document: &Value) -> TextInventory {
     let mut inventory = TextInventory::default();
     let Some(format) = TestFormat::named(format) else { return inventory };
     let reading = DocumentReading::new(format, document);
-    if let (TestFormat::Responses, Some(input)) = (format, text(document, "input")) {
+    let has_input = matches!(format, TestFormat::Responses | TestFormat::Interactions);
+    if let (true, Some(input)) = (has_input, text(document, "input")) {
         inventory.user_texts.push(input.to_owned());
     }
     for message in &reading.messages {
@@ -66,6 +67,10 @@ pub fn all_text(document: &Value) -> String {
 fn user_texts(format: TestFormat, message: &OracleMessage<'_>) -> Vec<String> {
     match format {
         TestFormat::Responses => plain_or_parts(field(message.value, "content")),
+        TestFormat::Interactions => {
+            let own = text(message.value, "text").map(str::to_owned);
+            own.into_iter().chain(plain_or_parts(field(message.value, "content"))).collect()
+        }
         TestFormat::Chat | TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
             message.blocks.iter().filter_map(|block| block.text()).map(str::to_owned).collect()
         }
@@ -78,6 +83,7 @@ fn answer_texts(format: TestFormat, body: &Value) -> Vec<String> {
             plain_or_parts(field(body, "content"))
         }
         TestFormat::Responses => plain_or_parts(field(body, "output")),
+        TestFormat::Interactions => plain_or_parts(field(body, "result")),
         TestFormat::Gemini => {
             let response = field(body, "response").filter(|response| !is_hollow(response));
             let as_text = |it: &Value| it.as_str().map_or_else(|| it.to_string(), str::to_owned);
@@ -153,8 +159,7 @@ mod tests {
         for format in crate::DIALECTS {
             let (document, listed) = of_shape(format);
             assert_eq!(lost(format, &listed, &document), Vec::<String>::new(), "{format}");
-            let quoted =
-                json!([{"role": "user", "content": "user text 2 user text 5 result of y #4"}]);
+            let quoted = json!([{"role": "user", "content": "system text 1 user text 2 user text 5 result of y #4"}]);
             let missing = lost(format, &listed, &quoted);
             assert_eq!(missing, [listed.answers[0].clone()], "{format}");
         }

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::items;
 use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleRole, id, text};
+use super::{items, steps};
 use crate::dialect::TestFormat;
 
 /// Calls and results with their matches.
@@ -353,9 +353,13 @@ fn calls<'a>(reading: &DocumentReading<'a>, groups: &[CallGroup]) -> Vec<Matched
                 TestFormat::Gemini => (id(body, "id"), id(body, "name")),
                 TestFormat::Bedrock => (id(body, "toolUseId"), text(body, "name")),
                 TestFormat::Responses => (items::call_id(body), text(body, "name")),
+                TestFormat::Interactions => (steps::call_id(body), id(body, "name")),
             };
-            let family =
-                if reading.layout == OracleLayout::Items { items::family(body) } else { "" };
+            let family = match reading.format {
+                TestFormat::Responses => items::family(body),
+                TestFormat::Interactions => "function_call",
+                _ => "",
+            };
             calls.push(MatchedCall {
                 position: (index, at),
                 group,
@@ -383,9 +387,13 @@ fn answers<'a>(reading: &DocumentReading<'a>) -> Vec<MatchedResult<'a>> {
                 TestFormat::Gemini => (id(body, "id"), id(body, "name")),
                 TestFormat::Bedrock => (id(body, "toolUseId"), None),
                 TestFormat::Responses => (items::call_id(body), None),
+                TestFormat::Interactions => (steps::call_id(body), id(body, "name")),
             };
-            let family =
-                if reading.layout == OracleLayout::Items { items::family(body) } else { "" };
+            let family = match reading.format {
+                TestFormat::Responses => items::family(body),
+                TestFormat::Interactions => "function_call",
+                _ => "",
+            };
             let position = (index, at);
             answers.push(MatchedResult { position, id, family, name, fate: MatchOutcome::Orphan });
         }

@@ -9,6 +9,7 @@
 mod reading;
 mod blocks;
 mod items;
+mod steps;
 mod matching;
 mod pairing;
 mod ids;
@@ -46,12 +47,13 @@ use matching::CallMatching;
 use reading::{DocumentReading, field, text};
 
 /// The profiles the oracle knows, by name.
-pub const PROFILES: [&str; 8] = [
+pub const PROFILES: [&str; 9] = [
     "openai-chat",
     "openai-responses",
     "anthropic",
     "gemini",
     "bedrock",
+    "gemini-interactions",
     "mistral",
     "deepseek",
     "strict",
@@ -132,6 +134,7 @@ enum OracleProfile {
     Anthropic,
     Gemini,
     Bedrock,
+    GeminiInteractions,
     Mistral,
     Deepseek,
     Strict,
@@ -145,6 +148,7 @@ impl OracleProfile {
             Self::Anthropic,
             Self::Gemini,
             Self::Bedrock,
+            Self::GeminiInteractions,
             Self::Mistral,
             Self::Deepseek,
             Self::Strict,

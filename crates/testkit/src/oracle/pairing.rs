@@ -56,7 +56,9 @@ fn displaced_answer(case: &RuleCase<'_>) -> Vec<String> {
         let before = answer.position < call.position;
         let elsewhere = !at_home(case, answer) && !is_late(case, answer);
         match case.reading.layout {
-            OracleLayout::Items => before || (elsewhere && case.under(&[Deepseek, Strict])),
+            OracleLayout::Items => {
+                before || (elsewhere && case.under(&[GeminiInteractions, Deepseek, Strict]))
+            }
             OracleLayout::Chat | OracleLayout::Blocks => elsewhere && !in_assistant(case, answer),
         }
     })
@@ -111,12 +113,18 @@ fn text_in_turn(case: &RuleCase<'_>) -> Vec<String> {
 }
 
 fn name_mismatch(case: &RuleCase<'_>) -> Vec<String> {
-    if !case.under(&[Gemini, Strict]) || case.reading.format != TestFormat::Gemini {
-        return Vec::new();
-    }
+    // A step may leave the name out.
+    let (profiles, optional) = match case.reading.format {
+        TestFormat::Gemini => ([Gemini, Strict], false),
+        TestFormat::Interactions => ([GeminiInteractions, Strict], true),
+        _ => return Vec::new(),
+    };
     case.answers(|answer| match case.matching.call_of(answer) {
-        Some(call) => answer.name.is_none() || answer.name != call.name,
-        None => false,
+        Some(call) if case.under(&profiles) => match answer.name {
+            None => !optional,
+            name => name != call.name,
+        },
+        _ => false,
     })
 }
 

@@ -99,7 +99,7 @@ impl<'a> DocumentReading<'a> {
             TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => {
                 OracleLayout::Blocks
             }
-            TestFormat::Responses => OracleLayout::Items,
+            TestFormat::Responses | TestFormat::Interactions => OracleLayout::Items,
         };
         let key = format.list_key();
         let list = root.as_array().or_else(|| field(root, key)?.as_array());
@@ -109,11 +109,13 @@ impl<'a> DocumentReading<'a> {
         let elements = list.map_or(&[][..], Vec::as_slice);
         let mut messages: Vec<OracleMessage<'a>> =
             elements.iter().map(|value| OracleMessage::new(format, value)).collect();
-        if layout == OracleLayout::Items {
-            super::items::set_hosted_apart(&mut messages);
+        match format {
+            TestFormat::Responses => super::items::set_hosted_apart(&mut messages),
+            TestFormat::Interactions => super::steps::set_hosted_apart(&mut messages),
+            _ => {}
         }
         let stateful =
-            continues(root, request) || (layout == OracleLayout::Items && refers(elements));
+            continues(root, request) || (format == TestFormat::Responses && refers(elements));
         Self { format, layout, root, list, request, stateful, messages }
     }
 
@@ -160,6 +162,7 @@ impl<'a> OracleMessage<'a> {
     fn new(format: TestFormat, value: &'a Value) -> Self {
         let (role, known) = match format {
             TestFormat::Responses => super::items::role(value),
+            TestFormat::Interactions => super::steps::role(value),
             _ => role(format, value),
         };
         Self { value, role, known, blocks: blocks::of_message(format, value, role) }
@@ -231,7 +234,8 @@ fn role(format: TestFormat, value: &Value) -> (OracleRole, bool) {
 fn continues(root: &Value, request: bool) -> bool {
     let thread = field(root, "thread").and_then(|thread| text(thread, "type"));
     let stored =
-        ["previous_response_id", "conversation"].iter().any(|key| field(root, key).is_some());
+        ["previous_response_id", "conversation", "previous_interaction_id", "continuation_token"];
+    let stored = stored.iter().any(|key| field(root, key).is_some());
     request && (stored || thread == Some("continue"))
 }
 

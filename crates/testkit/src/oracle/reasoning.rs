@@ -110,7 +110,9 @@ fn foreign_signature(case: &RuleCase<'_>) -> Vec<String> {
 }
 
 fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
-    if case.reading.layout == OracleLayout::Items && case.under(&[OpenaiResponses, Strict]) {
+    if case.reading.layout == OracleLayout::Items
+        && case.under(&[OpenaiResponses, GeminiInteractions, Strict])
+    {
         return open_item(case);
     }
     if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {
@@ -133,8 +135,10 @@ fn open_item(case: &RuleCase<'_>) -> Vec<String> {
     let items = &case.reading.messages;
     case.messages(|index| {
         let pairs = ["program", "multi_agent_call"];
-        let is_call = text(items[index].value, "type").is_some_and(|it| pairs.contains(&it));
-        let id = id(items[index].value, "call_id");
+        let steps = case.reading.format == TestFormat::Interactions;
+        let is_call = text(items[index].value, "type").is_some_and(|it| pairs.contains(&it))
+            || steps && items[index].has(OracleBlockKind::ServerCall);
+        let id = id(items[index].value, if steps { "id" } else { "call_id" });
         let answered = items.iter().any(|other| {
             let is_answer = other.has(OracleBlockKind::ServerAnswer);
             is_answer && id.is_some() && super::reading::id(other.value, "call_id") == id
@@ -153,6 +157,7 @@ fn orphan_item(case: &RuleCase<'_>) -> Vec<String> {
         let called = items[..index].iter().any(|other| {
             let own = match text(other.value, "type") {
                 Some("mcp_approval_request") => id(other.value, "id"),
+                _ if case.reading.format == TestFormat::Interactions => id(other.value, "id"),
                 _ => id(other.value, "call_id"),
             };
             other.has(OracleBlockKind::ServerCall) && own.is_some() && own == answers
@@ -181,7 +186,9 @@ fn is_open_server_call(case: &RuleCase<'_>, message: usize, at: usize) -> bool {
 }
 
 fn orphan_server_answer(case: &RuleCase<'_>) -> Vec<String> {
-    if case.reading.layout == OracleLayout::Items && case.under(&[OpenaiResponses, Strict]) {
+    if case.reading.layout == OracleLayout::Items
+        && case.under(&[OpenaiResponses, GeminiInteractions, Strict])
+    {
         return orphan_item(case);
     }
     if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {

@@ -176,10 +176,11 @@ fn said(format: TestFormat, body: &Value) -> AnswerWording {
     let own: &[&str] = match format {
         // Tools found by a search are not text.
         TestFormat::Responses => &["output"],
+        TestFormat::Interactions => &["result"],
         TestFormat::Gemini => &["response"],
         TestFormat::Chat | TestFormat::Anthropic | TestFormat::Bedrock => &["content"],
     };
-    let other = ["content", "output", "response", "tools"];
+    let other = ["content", "output", "response", "tools", "result"];
     let content = own.iter().find_map(|key| body.get(*key));
     let shows = body.get("parts").and_then(Value::as_array).is_some_and(|parts| !parts.is_empty());
     if format == TestFormat::Gemini && shows {

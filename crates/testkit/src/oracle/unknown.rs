@@ -1,7 +1,7 @@
 //! Rule 603: turns that hold something of an unknown type are left as they are.
 
 use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleMessage, OracleRole};
-use super::{OracleProfile::*, OracleRule, RuleCase, items};
+use super::{OracleProfile::*, OracleRule, RuleCase, items, steps};
 use crate::dialect::TestFormat;
 
 pub(super) const RULES: &[OracleRule] = &[(603, unknown_block)];
@@ -52,6 +52,7 @@ pub(super) fn unknown_messages(
 fn pair_id(format: TestFormat, kind: OracleBlockKind, body: &serde_json::Value) -> Option<String> {
     let keys: &[&str] = match (format, kind) {
         (TestFormat::Responses, _) => return items::call_id(body).map(str::to_owned),
+        (TestFormat::Interactions, _) => return steps::call_id(body).map(str::to_owned),
         (TestFormat::Anthropic, OracleBlockKind::Answer | OracleBlockKind::ServerAnswer) => {
             &["tool_use_id"]
         }
@@ -98,7 +99,7 @@ fn turn_of(
 }
 
 fn unknown_block(case: &RuleCase<'_>) -> Vec<String> {
-    if !case.under(&[OpenaiResponses, Anthropic, Gemini, Bedrock, Strict])
+    if !case.under(&[OpenaiResponses, Anthropic, Gemini, Bedrock, GeminiInteractions, Strict])
         || case.reading.layout == OracleLayout::Chat
     {
         return Vec::new();

@@ -165,7 +165,10 @@ fn t34_a_history_that_starts_with_the_assistant_is_opened_where_the_provider_wan
         let document = body(wire.name(), "a u a[x] r[x]");
         let opened = match wire {
             // OpenAI accepts it; Gemini minds only a call.
-            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => "a u a[x] r[x]",
+            Format::OpenaiChat
+            | Format::OpenaiResponses
+            | Format::Gemini
+            | Format::GeminiInteractions => "a u a[x] r[x]",
             Format::Anthropic | Format::Bedrock => "u a u a[x] r[x]",
         };
         let fixed = mended(wire, &bold(Profile::for_format(wire)), &document);

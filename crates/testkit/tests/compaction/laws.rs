@@ -68,3 +68,8 @@ fn the_laws_of_compaction_hold_for_gemini() {
 fn the_laws_of_compaction_hold_for_bedrock() {
     hold(Format::Bedrock);
 }
+
+#[test]
+fn the_laws_of_compaction_hold_for_gemini_interactions() {
+    hold(Format::GeminiInteractions);
+}

@@ -154,6 +154,9 @@ fn t67_whoever_summarizes_gets_a_request_that_every_provider_takes() {
                 Format::Bedrock => {
                     serde_json::json!({"role": "user", "content": [{"text": prompt}]})
                 }
+                Format::GeminiInteractions => serde_json::json!({
+                    "type": "user_input", "content": [{"type": "text", "text": prompt}]
+                }),
                 _ => serde_json::json!({"role": "user", "content": prompt}),
             };
             let document = Value::Array(vec![message]).to_string();

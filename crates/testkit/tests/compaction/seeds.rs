@@ -139,6 +139,9 @@ fn b1_6_open_calls_are_answered_and_calls_told_in_words_before_anybody_summarize
         let request = match wire {
             Format::Gemini => json!([{"role": "user", "parts": [{"text": prompt}]}]),
             Format::Bedrock => json!([{"role": "user", "content": [{"text": prompt}]}]),
+            Format::GeminiInteractions => {
+                json!([{"type": "user_input", "content": [{"type": "text", "text": prompt}]}])
+            }
             _ => json!([{"role": "user", "content": prompt}]),
         };
         assert_eq!(judged(wire, &bold(Profile::Strict), &request.to_string()), []);

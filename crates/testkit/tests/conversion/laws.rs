@@ -67,3 +67,8 @@ fn the_laws_of_conversion_hold_from_gemini() {
 fn the_laws_of_conversion_hold_from_bedrock() {
     hold(Format::Bedrock);
 }
+
+#[test]
+fn the_laws_of_conversion_hold_from_gemini_interactions() {
+    hold(Format::GeminiInteractions);
+}

@@ -47,6 +47,7 @@ fn an_id_with_dots_and_colons_is_taken_by_every_provider() {
                 | Profile::OpenaiResponses
                 | Profile::Gemini
                 | Profile::Bedrock
+                | Profile::GeminiInteractions
                 | Profile::Deepseek
         );
         assert_eq!(calls[0] == "functions.get:0", stays, "{} {calls:?}", profile.name());

@@ -13,12 +13,13 @@ use serde_json::Value;
 use super::sent;
 
 /// Everybody but [`Profile::Strict`], who is nobody.
-const TARGETS: [Profile; 7] = [
+const TARGETS: [Profile; 8] = [
     Profile::OpenaiChat,
     Profile::OpenaiResponses,
     Profile::Anthropic,
     Profile::Gemini,
     Profile::Bedrock,
+    Profile::GeminiInteractions,
     Profile::Mistral,
     Profile::Deepseek,
 ];

@@ -12,12 +12,13 @@ use super::support::{ids, value};
 use super::{BOLD, list, lost, sent, shape, under};
 
 /// The profiles that own a format.
-const OWNERS: [Profile; 5] = [
+const OWNERS: [Profile; 6] = [
     Profile::OpenaiChat,
     Profile::OpenaiResponses,
     Profile::Anthropic,
     Profile::Gemini,
     Profile::Bedrock,
+    Profile::GeminiInteractions,
 ];
 
 #[test]
@@ -158,6 +159,9 @@ fn showing(from: Format) -> String {
             json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}})
         }
         Format::Gemini => json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}),
+        Format::GeminiInteractions => {
+            json!({"type": "image", "data": "AAAA", "mime_type": "image/png"})
+        }
         Format::Bedrock => json!({"image": {"format": "png", "source": {"bytes": "AAAA"}}}),
     };
     let mut document = value(&body(from.name(), "u a[x y] r[x y] u"));
@@ -167,6 +171,7 @@ fn showing(from: Format) -> String {
     match from {
         Format::OpenaiChat => {}
         Format::OpenaiResponses => list[at]["output"] = json!([text("input_text"), image]),
+        Format::GeminiInteractions => list[at]["result"] = json!([text("text"), image]),
         Format::Anthropic => list[at]["content"][0]["content"] = json!([text("text"), image]),
         Format::Gemini => list[at]["parts"][0]["functionResponse"]["parts"] = json!([image]),
         Format::Bedrock => {

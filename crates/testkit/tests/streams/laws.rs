@@ -86,3 +86,8 @@ fn the_laws_of_answers_hold_for_gemini() {
 fn the_laws_of_answers_hold_for_bedrock() {
     hold(Format::Bedrock);
 }
+
+#[test]
+fn the_laws_of_answers_hold_for_gemini_interactions() {
+    hold(Format::GeminiInteractions);
+}

@@ -200,8 +200,10 @@ pub(crate) fn shape(messages: &[Value]) -> String {
     let mut loose = false;
     for message in messages {
         let role = message["role"].as_str().unwrap_or("");
-        let item = message["type"].as_str().is_some_and(|kind| kind != "message");
+        let kind = message["type"].as_str().unwrap_or("message");
+        let item = !matches!(kind, "message" | "user_input" | "model_output");
         let letter = match role {
+            _ if kind == "model_output" => "a",
             "assistant" | "model" => "a",
             "system" | "developer" => "s",
             _ => "u",
@@ -261,11 +263,16 @@ fn parts(message: &Value) -> Vec<Part> {
     let answer = |name: &Value, value: &Value| Part::Answer(id(name), invented(value));
     let mut parts = Vec::new();
     match message["type"].as_str() {
-        Some("reasoning") => return vec![Part::Thought],
-        Some(kind) if kind.ends_with("_output") => {
+        Some("reasoning" | "thought") => return vec![Part::Thought],
+        Some("function_result") => return vec![answer(&message["call_id"], &message["result"])],
+        Some(kind) if kind.ends_with("_output") && kind != "model_output" => {
             return vec![answer(&message["call_id"], &message["output"])];
         }
-        Some(kind) if kind.ends_with("_call") => return vec![Part::Call(id(&message["call_id"]))],
+        Some(kind) if kind.ends_with("_call") => {
+            // The id of a step is that of its call.
+            let own = message.get("call_id").unwrap_or(&message["id"]);
+            return vec![Part::Call(id(own))];
+        }
         _ => {}
     }
     if message["role"] == "tool" && message.get("tool_call_id").is_some() {

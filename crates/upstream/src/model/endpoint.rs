@@ -279,8 +279,13 @@ impl ModelEndpoint {
             )));
         }
         // In the other formats the path selects streaming.
-        let in_body =
-            matches!(format, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic);
+        let in_body = matches!(
+            format,
+            Format::OpenaiChat
+                | Format::OpenaiResponses
+                | Format::Anthropic
+                | Format::GeminiInteractions
+        );
         let source = text(request.body()).map_err(|error| refused_error(error.to_string()))?;
         let envelope =
             read_envelope(source, format).map_err(|error| refused_error(error.to_string()))?;
@@ -337,7 +342,8 @@ fn profile_by_name(upstream: &UpstreamConfig, format: Format, model: &str) -> Op
         | Format::OpenaiResponses
         | Format::Anthropic
         | Format::Gemini
-        | Format::Bedrock => None,
+        | Format::Bedrock
+        | Format::GeminiInteractions => None,
     }
 }
 

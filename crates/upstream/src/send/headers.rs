@@ -102,7 +102,7 @@ fn authorize(request: UpstreamRequest<'_>, out: &mut HeaderMap) {
     };
     let (name, value) = match request.format {
         Format::Anthropic if scheme == AuthScheme::Key => ("x-api-key", secret.to_owned()),
-        Format::Gemini => ("x-goog-api-key", secret.to_owned()),
+        Format::Gemini | Format::GeminiInteractions => ("x-goog-api-key", secret.to_owned()),
         Format::OpenaiChat | Format::OpenaiResponses | Format::Bedrock | Format::Anthropic => {
             ("authorization", bearer(secret))
         }

@@ -22,6 +22,7 @@ pub(super) fn request_path(
                 if operation == UpstreamOperation::CountTokens { "/count_tokens" } else { "" };
             format!("{version}/messages{count}")
         }
+        Format::GeminiInteractions => format!("{version}/interactions"),
         Format::Gemini => {
             let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
             let model = model.strip_prefix("models/").unwrap_or(model);
@@ -56,13 +57,20 @@ mod tests {
 
     #[test]
     fn model_name_cannot_change_the_path() {
-        use Format::{Anthropic, Gemini, OpenaiChat, OpenaiResponses};
+        use Format::{Anthropic, Gemini, GeminiInteractions, OpenaiChat, OpenaiResponses};
         let table = [
             ("/v1", UpstreamOperation::Generate, OpenaiChat, false, "/v1/chat/completions"),
             ("", UpstreamOperation::Generate, OpenaiChat, true, "/chat/completions"),
             ("/v1", UpstreamOperation::Generate, OpenaiResponses, false, "/v1/responses"),
             ("/v1", UpstreamOperation::Generate, Anthropic, true, "/v1/messages"),
             ("/v1", UpstreamOperation::CountTokens, Anthropic, false, "/v1/messages/count_tokens"),
+            (
+                "/v1beta",
+                UpstreamOperation::Generate,
+                GeminiInteractions,
+                true,
+                "/v1beta/interactions",
+            ),
             (
                 "/v1beta",
                 UpstreamOperation::Generate,

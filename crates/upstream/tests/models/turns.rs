@@ -20,6 +20,7 @@ fn models() -> Vec<ModelEndpoint> {
         ModelEndpoint::scripted_in(Format::Anthropic, "claude-opus-4-6"),
         ModelEndpoint::scripted_in(Format::Gemini, "scripted"),
         ModelEndpoint::scripted_in(Format::Gemini, "gemini-3-pro"),
+        ModelEndpoint::scripted_in(Format::GeminiInteractions, "scripted"),
     ]
 }
 
@@ -70,6 +71,7 @@ async fn conversations_with_calls_and_reasoning_continue_in_every_format() {
             (Format::OpenaiResponses, _) => Some("\"encrypted_content\":\""),
             (Format::Anthropic, _) => Some("\"signature\":\""),
             (Format::Gemini, _) => Some("\"thoughtSignature\":\""),
+            (Format::GeminiInteractions, _) => Some("\"signature\":\""),
             (Format::Bedrock, _) => None,
         };
         if let Some(marker) = marker {

@@ -120,10 +120,12 @@ fn calls(job: &SdkJob<'_>, read: &Value) -> Result<(), String> {
 fn arguments(wire: Format, expected: &Value) -> Value {
     match wire {
         Format::OpenaiChat | Format::OpenaiResponses => expected.clone(),
-        Format::Anthropic | Format::Gemini | Format::Bedrock if expected.is_string() => {
-            json!({ "input": expected })
+        Format::Anthropic | Format::Gemini | Format::Bedrock | Format::GeminiInteractions => {
+            match expected.is_string() {
+                true => json!({ "input": expected }),
+                false => expected.clone(),
+            }
         }
-        Format::Anthropic | Format::Gemini | Format::Bedrock => expected.clone(),
     }
 }
 

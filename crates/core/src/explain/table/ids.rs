@@ -48,6 +48,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
             ("anthropic", &["tool_use.id: Input should be a valid string"]),
             ("anthropic", &["tool_use_id: Input should be a valid string"]),
             ("bedrock", &["toolUseId' failed to satisfy constraint", "greater than or equal to 1"]),
+            ("gemini", &["Missing call_id in content of type function_result"]),
         ],
     ),
     rule(

@@ -153,12 +153,22 @@ fn write_blocks<'h, 'a>(
     for &(at, part) in turn.parts.iter().filter(|(_, part)| is_result(part)) {
         write_block(encoder, style, at, part, &mut trailing, out);
     }
+    // Media of the user behind that of the results would pass for theirs.
+    let is_media = |part: &ModelPart<'_>| matches!(part.content(), ContentPart::Media(_));
+    let unpaired = || turn.parts.iter().filter(|(_, part)| !is_result(part));
+    let leading = match trailing.is_empty() {
+        true => 0,
+        false => unpaired().take_while(|(_, part)| is_media(part)).count(),
+    };
+    for &(at, part) in unpaired().take(leading) {
+        write_block(encoder, style, at, part, &mut Vec::new(), out);
+    }
     for block in trailing.drain(..) {
         encoder.outline.mark_inexact();
         write_comma(out);
         out.push_str(&block);
     }
-    let others = || turn.parts.iter().filter(|(_, part)| !is_result(part));
+    let others = || unpaired().skip(leading);
     let is_call = |part: &ModelPart<'_>| matches!(part.content(), ContentPart::ToolCall(_));
     // Claude requires calls at the end of a message. Messages of the own format keep their order.
     let keeps_order = encoder.wire == Format::Gemini || turn.origin(encoder).is_some();

@@ -134,13 +134,14 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             ContentPart::ToolResult(_) => true,
             ContentPart::Text(text) => match self.wire {
                 // These formats reject an empty text block.
-                Format::Anthropic | Format::Gemini => !text.is_empty(),
+                Format::Anthropic | Format::Gemini | Format::GeminiInteractions => !text.is_empty(),
                 Format::Bedrock => !text.trim().is_empty(),
                 Format::OpenaiChat | Format::OpenaiResponses => true,
             },
-            // Only Gemini accepts media from the model.
+            // Only Google accepts media from the model.
             ContentPart::Media(media)
-                if role == ModelRole::Assistant && self.wire != Format::Gemini =>
+                if role == ModelRole::Assistant
+                    && !matches!(self.wire, Format::Gemini | Format::GeminiInteractions) =>
             {
                 let what = media.kind.name();
                 self.record_loss(
@@ -338,7 +339,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 
     /// Media with a name that the format accepts: Bedrock rejects two documents of the same name,
-    /// and Gemini's files have no names.
+    /// and Google's files have no names.
     pub(crate) fn with_valid_name<'m>(
         &mut self,
         at: PartIndex,
@@ -348,7 +349,8 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             return Cow::Borrowed(media);
         }
         let is_text = matches!(media.source, MediaSource::Text(_));
-        if self.wire == Format::Gemini && media.name.is_some() && !is_text {
+        let google = matches!(self.wire, Format::Gemini | Format::GeminiInteractions);
+        if google && media.name.is_some() && !is_text {
             self.record_loss(
                 at.message,
                 LossKind::Unknown,
@@ -445,6 +447,12 @@ fn is_server_tool(name: &str) -> bool {
                 | "code_execution_result"
                 | "toolUse"
                 | "toolResult"
+                | "google_search_result"
+                | "google_maps_result"
+                | "url_context_result"
+                | "file_search_result"
+                | "retrieval_result"
+                | "processing_result"
         )
 }
 

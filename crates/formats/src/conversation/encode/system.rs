@@ -1,10 +1,10 @@
 //! Instructions: in the list, in a separate field, or as user messages.
 //!
-//! Formats of blocks have a separate field for instructions. Instructions at the start of the
+//! Formats of blocks and Interactions have a separate field for instructions. Instructions at the start of the
 //! history go there. Instructions in the middle apply from that point on, so they stay in place as
 //! user text.
 
-use foxwedge_core::MessageLayout;
+use foxwedge_core::{Format, MessageLayout};
 
 use super::history_encoder::HistoryEncoder;
 use crate::conversation::{LossKind, ModelMessage, ModelRole};
@@ -42,6 +42,7 @@ pub(crate) fn effective_role(
 /// Whether a message holds instructions that are not from this format's own list.
 pub(crate) fn is_foreign(encoder: &HistoryEncoder<'_, '_>, message: &ModelMessage<'_>) -> bool {
     matches!(message.role, ModelRole::System | ModelRole::Developer)
-        && encoder.wire.layout() == MessageLayout::Blocks
+        && (encoder.wire.layout() == MessageLayout::Blocks
+            || encoder.wire == Format::GeminiInteractions)
         && message.wire() != Some(encoder.wire)
 }

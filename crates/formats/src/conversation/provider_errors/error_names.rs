@@ -20,7 +20,7 @@ pub(crate) fn name_table(format: Format) -> &'static [ErrorNameRow] {
     match format {
         Format::OpenaiChat | Format::OpenaiResponses => &OPENAI,
         Format::Anthropic => &ANTHROPIC,
-        Format::Gemini => &GEMINI,
+        Format::Gemini | Format::GeminiInteractions => &GEMINI,
         Format::Bedrock => &BEDROCK,
     }
 }
@@ -78,7 +78,7 @@ const ANTHROPIC: [ErrorNameRow; 10] = [
     ("billing_error", ProviderErrorKind::Permission, ErrorNameUse::Primary),
 ];
 
-const GEMINI: [ErrorNameRow; 17] = [
+const GEMINI: [ErrorNameRow; 18] = [
     ("INVALID_ARGUMENT", ProviderErrorKind::InvalidRequest, ErrorNameUse::Primary),
     ("UNAUTHENTICATED", ProviderErrorKind::Authentication, ErrorNameUse::Primary),
     ("PERMISSION_DENIED", ProviderErrorKind::Permission, ErrorNameUse::Primary),
@@ -97,6 +97,8 @@ const GEMINI: [ErrorNameRow; 17] = [
     ("UNKNOWN", ProviderErrorKind::Server, ErrorNameUse::Primary),
     ("DATA_LOSS", ProviderErrorKind::Server, ErrorNameUse::Primary),
     ("API_KEY_INVALID", ProviderErrorKind::Authentication, ErrorNameUse::Alias),
+    // Interactions.
+    ("invalid_request", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
 ];
 
 const BEDROCK: [ErrorNameRow; 19] = [

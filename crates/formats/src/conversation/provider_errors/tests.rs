@@ -35,13 +35,14 @@ fn written(format: Format, failure: &ProviderError<'_>) -> Json {
 
 #[test]
 fn every_error_kind_round_trips_through_every_format() {
-    for format in WIRES {
+    for format in Format::ALL {
         for kind in KINDS {
             let failure = ProviderError { kind, message: "No \"way\"".into(), code: None };
             let body = written(format, &failure);
             let error = if format == Format::Bedrock { &body } else { &body["error"] };
             let back = parsed(format, &error.to_string());
-            let vague = matches!(format, Format::Gemini | Format::Bedrock);
+            let vague =
+                matches!(format, Format::Gemini | Format::GeminiInteractions | Format::Bedrock);
             let expected = match kind {
                 ProviderErrorKind::TooLarge if vague => ProviderErrorKind::InvalidRequest,
                 kind => kind,
@@ -89,7 +90,8 @@ fn unrestricted_error_names_are_kept_and_others_are_lost() {
     };
     let body = written(Format::OpenaiChat, &own);
     assert_eq!(body["error"]["code"], "prompt_too_odd");
-    assert_eq!(WIRES.map(|format| loses_name(format, &own)), [false, false, true, true, true]);
+    let lost = Format::ALL.map(|format| loses_name(format, &own));
+    assert_eq!(lost, [false, false, true, true, true, true]);
 }
 
 #[test]

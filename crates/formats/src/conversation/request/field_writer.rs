@@ -183,7 +183,7 @@ pub(crate) fn setting_name(from: Option<Format>, key: &'static str) -> &'static 
         (Some(Format::Gemini), "response_format") => "responseMimeType",
         (Some(Format::Bedrock), "response_format") => "outputConfig.textFormat",
         (Some(Format::Anthropic), "response_format") => "output_config.format",
-        (Some(Format::Anthropic), "stop") => "stop_sequences",
+        (Some(Format::Anthropic | Format::GeminiInteractions), "stop") => "stop_sequences",
         (Some(Format::Anthropic), "user") => "metadata.user_id",
         (Some(Format::OpenaiResponses), "response_format") => "text.format",
         (Some(Format::OpenaiResponses), "verbosity") => "text.verbosity",

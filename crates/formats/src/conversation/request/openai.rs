@@ -49,7 +49,9 @@ pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format) -> bool {
     let other = match to {
         Format::OpenaiChat => Format::OpenaiResponses,
         Format::OpenaiResponses => Format::OpenaiChat,
-        Format::Anthropic | Format::Gemini | Format::Bedrock => return false,
+        Format::Anthropic | Format::Gemini | Format::Bedrock | Format::GeminiInteractions => {
+            return false;
+        }
     };
     let known = matches!(
         &*setting.key,

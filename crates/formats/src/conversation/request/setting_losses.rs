@@ -84,6 +84,8 @@ fn is_server_state(key: &str) -> bool {
     matches!(
         key,
         "previous_response_id"
+            | "previous_interaction_id"
+            | "continuation_token"
             | "conversation"
             | "prompt"
             | "cachedContent"
@@ -103,7 +105,9 @@ fn is_default_setting(setting: &FormatSetting<'_>) -> bool {
     match &*setting.key {
         // Transport options, or the version of the format.
         "stream_options" | "anthropic_version" => true,
-        "service_tier" => matches!(value, "\"auto\"" | "\"default\"" | "\"standard_only\""),
+        "service_tier" => {
+            matches!(value, "\"auto\"" | "\"default\"" | "\"standard_only\"" | "\"standard\"")
+        }
         "serviceTier" => value == "{\"type\":\"default\"}",
         "performanceConfig" => value == "{\"latency\":\"standard\"}",
         "speed" => value == "\"standard\"",
@@ -112,8 +116,10 @@ fn is_default_setting(setting: &FormatSetting<'_>) -> bool {
         "responseModalities" => value == "[\"TEXT\"]",
         // Encrypted reasoning only works in its own format, so other formats need not return it.
         "include" => value == "[\"reasoning.encrypted_content\"]",
-        // Only this format stores responses by default.
-        "store" => setting.wire == Format::OpenaiResponses,
+        // Only these formats store responses by default.
+        "store" => {
+            matches!(setting.wire, Format::OpenaiResponses | Format::GeminiInteractions)
+        }
         _ => false,
     }
 }

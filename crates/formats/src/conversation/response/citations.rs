@@ -119,6 +119,18 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
         }
     }
 
+    /// Records what is lost where a citation is only an address and a title.
+    pub(crate) fn record_range_loss(&mut self, source: &TextCitation<'_>) {
+        if source.span.is_some() {
+            let note = "the text range of a citation is not supported in this format";
+            self.record_loss(LossKind::Citation, note);
+        }
+        if source.quote.as_ref().is_some_and(|quote| !quote.is_empty()) {
+            let note = "the cited text is not supported in this format";
+            self.record_loss(LossKind::Citation, note);
+        }
+    }
+
     /// Records the loss of the range of text that a source supports.
     fn record_span_loss(&mut self, source: &TextCitation<'_>, text: &JsonText<'_>) {
         let Some((start, end)) = source.span else { return };

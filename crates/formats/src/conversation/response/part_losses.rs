@@ -92,7 +92,13 @@ fn loss_kind(name: &str) -> LossKind {
         | "toolResult"
         | "program"
         | "mcp_list_tools"
-        | "mcp_approval_request" => LossKind::ServerCall,
+        | "mcp_approval_request"
+        | "google_search_result"
+        | "google_maps_result"
+        | "url_context_result"
+        | "file_search_result"
+        | "retrieval_result"
+        | "processing_result" => LossKind::ServerCall,
         "image" | "audio" | "video" | "output_audio" => LossKind::Media,
         // Mistral.
         "thinking" => LossKind::Reasoning,

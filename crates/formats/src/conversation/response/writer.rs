@@ -126,7 +126,10 @@ impl<'r, 'a> ReplyBodyWriter<'r, 'a> {
             // Servers send this after a forced call. These formats require the stop reason for
             // calls.
             StopReason::End
-                if matches!(self.wire, Format::Anthropic | Format::Bedrock) && has_calls() =>
+                if matches!(
+                    self.wire,
+                    Format::Anthropic | Format::Bedrock | Format::GeminiInteractions
+                ) && has_calls() =>
             {
                 &StopReason::ToolCalls
             }

@@ -75,16 +75,25 @@ fn write_budget(writer: &mut RequestFieldWriter<'_, '_, '_>, word: &str) {
 }
 
 fn write_level(writer: &mut RequestFieldWriter<'_, '_, '_>, effort: &str) {
-    let level = match effort {
-        "minimal" => "MINIMAL",
-        "low" => "LOW",
-        "medium" => "MEDIUM",
-        "high" => "HIGH",
+    if let Some(level) = level_of_effort(writer, effort) {
+        writer.write_plain("thinkingLevel", &level.to_ascii_uppercase());
+    }
+}
+
+/// The thinking level for an effort; records what is lost.
+pub(crate) fn level_of_effort<'e>(
+    writer: &mut RequestFieldWriter<'_, '_, '_>,
+    effort: &'e str,
+) -> Option<&'e str> {
+    match effort {
+        "minimal" | "low" | "medium" | "high" => Some(effort),
         "xhigh" | "max" => {
             reasoning::record_effort_change(writer, effort, "high");
-            "HIGH"
+            Some("high")
         }
-        _ => return reasoning::record_unknown_effort(writer, effort),
-    };
-    writer.write_plain("thinkingLevel", level);
+        _ => {
+            reasoning::record_unknown_effort(writer, effort);
+            None
+        }
+    }
 }

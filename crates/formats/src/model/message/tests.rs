@@ -132,12 +132,18 @@ fn a_collected_turn_is_valid_in_the_next_request() {
     let user = |wire| match wire {
         Format::Gemini => json!({"role": "user", "parts": [{"text": "go"}]}),
         Format::Bedrock => json!({"role": "user", "content": [{"text": "go"}]}),
+        Format::GeminiInteractions => {
+            json!({"type": "user_input", "content": [{"type": "text", "text": "go"}]})
+        }
         _ => json!({"role": "user", "content": "go"}),
     };
     let answer = |wire| match wire {
         Format::OpenaiChat => json!({"role": "tool", "tool_call_id": "call_1", "content": "ok"}),
         Format::OpenaiResponses => {
             json!({"type": "function_call_output", "call_id": "call_1", "output": "ok"})
+        }
+        Format::GeminiInteractions => {
+            json!({"type": "function_result", "call_id": "call_1", "result": "ok"})
         }
         Format::Anthropic => json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "call_1", "content": "ok"}]}),

@@ -99,6 +99,16 @@ fn rich(format: Format) -> ModelReply<'static> {
             call("tooluse_2", function, "{}"),
             text("Done."),
         ],
+        Format::GeminiInteractions => vec![
+            thought("Hm.\n", signed()),
+            thought("", signed()),
+            thought("Open.", ReasoningSignature::Unsigned),
+            cited("It is \"20°\" 𝄞.", None, None),
+            text("So:"),
+            call("call_1", function, r#"{"city": "Köln"}"#),
+            call("call_2", function, "{}"),
+            text("Done."),
+        ],
         Format::Gemini => vec![
             thought("Hm.\n", signed()),
             text("It is \"20°\" 𝄞."),

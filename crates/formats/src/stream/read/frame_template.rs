@@ -32,7 +32,10 @@ impl FrameTemplate {
         let keys: &[&str] = match format {
             Format::OpenaiChat => &["\"content\":\"", "\"reasoning_content\":\""],
             Format::Anthropic => &["\"text\":\"", "\"thinking\":\"", "\"partial_json\":\""],
-            Format::OpenaiResponses | Format::Gemini | Format::Bedrock => &[],
+            Format::OpenaiResponses
+            | Format::Gemini
+            | Format::Bedrock
+            | Format::GeminiInteractions => &[],
         };
         FrameTemplate { keys, block: None, name: None, head: String::new(), tail: String::new() }
     }

@@ -145,11 +145,12 @@ fn full_reply_is_written_in_every_format() {
 fn signatures_are_only_written_for_their_own_provider() {
     // Which of signature, redacted data and encrypted text are written, per source format.
     let table = [
-        (Format::OpenaiChat, ["", "", "", "", ""]),
-        (Format::OpenaiResponses, ["e", "e", "e", "e", "e"]),
-        (Format::Anthropic, ["r", "r", "sr", "r", "sr"]),
-        (Format::Gemini, ["", "", "", "s", ""]),
-        (Format::Bedrock, ["r", "r", "sr", "r", "sr"]),
+        (Format::OpenaiChat, ["", "", "", "", "", ""]),
+        (Format::OpenaiResponses, ["e", "e", "e", "e", "e", "e"]),
+        (Format::Anthropic, ["r", "r", "sr", "r", "sr", "r"]),
+        (Format::Gemini, ["", "", "", "s", "", ""]),
+        (Format::Bedrock, ["r", "r", "sr", "r", "sr", "r"]),
+        (Format::GeminiInteractions, ["", "", "", "", "", "s"]),
     ];
     let events = [
         StreamEvent::Start(ReplyHead::default()),
@@ -209,7 +210,10 @@ fn truncated_reply_ends_with_a_failure() {
             let events = events(format, added);
             let [event] = &*events else { panic!("{format:?}: {events:?}") };
             let error = match format {
-                Format::OpenaiChat | Format::Anthropic | Format::Gemini => &event["error"],
+                Format::OpenaiChat
+                | Format::Anthropic
+                | Format::Gemini
+                | Format::GeminiInteractions => &event["error"],
                 Format::OpenaiResponses => {
                     assert_eq!(event["type"], "response.failed");
                     let response = &event["response"];
@@ -233,13 +237,17 @@ fn truncated_reply_ends_with_a_failure() {
                 (Format::OpenaiResponses, true) => ("code", json!("server_error")),
                 (Format::Gemini, false) => ("code", json!(429)),
                 (Format::Gemini, true) => ("code", json!(500)),
+                (Format::GeminiInteractions, false) => ("code", json!("resource_exhausted")),
+                (Format::GeminiInteractions, true) => ("code", json!("internal")),
                 (Format::Bedrock, false) => ("__type", json!("ThrottlingException")),
                 (Format::Bedrock, true) => ("__type", json!("InternalServerException")),
             };
             assert_eq!(error[name.0], name.1, "{format:?}");
             let text = readable(format, added);
             let framed = match format {
-                Format::Anthropic => text.starts_with("event: error\n"),
+                Format::Anthropic | Format::GeminiInteractions => {
+                    text.starts_with("event: error\n")
+                }
                 Format::Bedrock => text.contains("Exception {"),
                 _ => !text.contains("[DONE]"),
             };

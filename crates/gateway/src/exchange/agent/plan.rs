@@ -215,7 +215,7 @@ fn unknown_call_error(id: &str) -> ApiError {
 /// The error for a request without new content: the gateway does not invent a user message.
 fn nothing_new_error(format: Format, empty: bool) -> ApiError {
     let field = match format {
-        Format::OpenaiResponses => "input",
+        Format::OpenaiResponses | Format::GeminiInteractions => "input",
         Format::OpenaiChat | Format::Anthropic | Format::Gemini | Format::Bedrock => "messages",
     };
     let message = match empty {

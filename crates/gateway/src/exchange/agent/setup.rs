@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 pub(super) fn setup_digest(source: &str, format: Format) -> u128 {
     let Ok(mut body) = serde_json::from_str::<Value>(source) else { return 0 };
     let list = match format {
-        Format::OpenaiResponses => body["input"].take(),
+        Format::OpenaiResponses | Format::GeminiInteractions => body["input"].take(),
         Format::OpenaiChat | Format::Anthropic | Format::Gemini | Format::Bedrock => {
             body["messages"].take()
         }
@@ -29,6 +29,7 @@ pub(super) fn setup_digest(source: &str, format: Format) -> u128 {
         body["functions"],
         body["system"],
         body["instructions"],
+        body["system_instruction"],
         instructions
     ]);
     remove_cache_marks(slice::from_mut(&mut setup));

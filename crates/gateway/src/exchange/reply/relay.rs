@@ -275,6 +275,11 @@ fn cut_off_events(format: Format, events: usize, id: &str) -> String {
             });
             format!("\n\nevent: error\ndata: {first}\n\nevent: response.failed\ndata: {last}\n\n")
         }
+        Format::GeminiInteractions => {
+            let error = json!({ "message": MESSAGE, "code": "upstream_cut" });
+            let event = json!({ "event_type": "error", "error": error });
+            format!("\n\nevent: error\ndata: {event}\n\n")
+        }
         Format::Anthropic | Format::Gemini | Format::Bedrock => {
             let error = json!({ "type": "api_error", "message": MESSAGE });
             let event = json!({ "type": "error", "error": error });

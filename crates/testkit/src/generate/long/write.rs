@@ -14,6 +14,9 @@ pub(super) fn ask(format: TestFormat, text: &str) -> Option<Value> {
         TestFormat::Chat | TestFormat::Responses | TestFormat::Anthropic => {
             json!({"role": "user", "content": text})
         }
+        TestFormat::Interactions => {
+            json!({"type": "user_input", "content": [{"type": "text", "text": text}]})
+        }
         TestFormat::Gemini => json!({"role": "user", "parts": [{"text": text}]}),
         TestFormat::Bedrock => json!({"role": "user", "content": [{"text": text}]}),
     })
@@ -26,6 +29,9 @@ pub(super) fn say(format: TestFormat, text: &str) -> Option<Value> {
         TestFormat::Anthropic => {
             json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
         }
+        TestFormat::Interactions => {
+            json!({"type": "model_output", "content": [{"type": "text", "text": text}]})
+        }
         TestFormat::Gemini => json!({"role": "model", "parts": [{"text": text}]}),
         TestFormat::Bedrock => json!({"role": "assistant", "content": [{"text": text}]}),
     })
@@ -37,6 +43,7 @@ pub(super) fn step(format: TestFormat, step: &LongStep) -> Vec<Value> {
         TestFormat::Chat => chat(step),
         TestFormat::Responses => responses(step),
         TestFormat::Anthropic => anthropic(step),
+        TestFormat::Interactions => interactions(step),
         TestFormat::Gemini => gemini(step),
         TestFormat::Bedrock => bedrock(step),
     }
@@ -84,6 +91,30 @@ fn responses(step: &LongStep) -> Vec<Value> {
         json!({"type": "function_call_output", "call_id": call.id, "output": output})
     }));
     items
+}
+
+fn interactions(step: &LongStep) -> Vec<Value> {
+    let number = step.calls.first().map_or(0, |call| call.number);
+    let mut steps = vec![json!({
+        "type": "thought", "signature": format!("c2ln{number}"),
+        "summary": [{"type": "text", "text": step.thought}]
+    })];
+    steps.extend(step.text.as_deref().and_then(|text| say(TestFormat::Interactions, text)));
+    steps.extend(step.calls.iter().map(|call| {
+        json!({"type": "function_call", "id": call.id, "name": call.name, "arguments": call.arguments})
+    }));
+    steps.extend(step.calls.iter().map(|call| {
+        let image = json!({"type": "image", "data": PICTURE, "mime_type": "image/png"});
+        let result = match call.image {
+            true => json!([{"type": "text", "text": call.answer}, image]),
+            false => json!(call.answer),
+        };
+        json!({
+            "type": "function_result", "call_id": call.id, "name": call.name,
+            "is_error": call.failed, "result": result
+        })
+    }));
+    steps
 }
 
 fn anthropic(step: &LongStep) -> Vec<Value> {

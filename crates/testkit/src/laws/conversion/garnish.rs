@@ -48,7 +48,9 @@ impl DetailWriter<'_> {
         let role = message.get("role").and_then(Value::as_str).unwrap_or("").to_owned();
         let kind = message.get("type").and_then(Value::as_str).unwrap_or("").to_owned();
         // An item that is dropped as a whole loses its fields with it.
-        let stays = !role.is_empty() || kind.starts_with("function_call");
+        let stays = !role.is_empty()
+            || kind.starts_with("function_")
+            || matches!(kind.as_str(), "user_input" | "model_output");
         if stays && self.random.chance(10) {
             let field = json!(format!("kept-field-{}", self.number));
             message.insert("x_note".to_owned(), field);
@@ -61,6 +63,15 @@ impl DetailWriter<'_> {
             }
             ("user", _) => self.user(message),
             ("assistant" | "model", _) => self.model(message),
+            (_, "user_input") => self.user(message),
+            (_, "model_output") => self.model(message),
+            (_, "function_result") => {
+                if self.random.chance(40) {
+                    message.insert("is_error".to_owned(), json!(true));
+                }
+                let image = self.shown();
+                extend(message, "result", "text", image);
+            }
             (_, "function_call_output") => {
                 let image = self.shown();
                 extend(message, "output", "input_text", image);
@@ -68,6 +79,10 @@ impl DetailWriter<'_> {
             // Text after a call.
             (_, "function_call") if self.random.chance(30) => {
                 let text = format!("assistant afterthought {}.", self.number);
+                if self.format == Format::GeminiInteractions {
+                    let content = json!([{"type": "text", "text": text}]);
+                    return Some(json!({"type": "model_output", "content": content}));
+                }
                 return Some(json!({"role": "assistant", "content": text}));
             }
             _ => {}
@@ -130,6 +145,12 @@ impl DetailWriter<'_> {
                 json!({"fileData": {"mimeType": "image/png", "fileUri": url}}),
                 json!({"fileData": {"mimeType": "video/mp4", "fileUri": format!("gs://bucket/{number}.mp4")}}),
             ],
+            Format::GeminiInteractions => vec![
+                json!({"type": "image", "data": image, "mime_type": "image/png"}),
+                json!({"type": "document", "data": file, "mime_type": "application/pdf"}),
+                json!({"type": "image", "uri": url, "mime_type": "image/png"}),
+                json!({"type": "video", "uri": format!("gs://bucket/{number}.mp4"), "mime_type": "video/mp4"}),
+            ],
             Format::Bedrock => vec![
                 json!({"image": {"format": "png", "source": {"bytes": image}}}),
                 json!({"document": {"format": "pdf", "name": name, "source": {"bytes": file}}}),
@@ -182,7 +203,7 @@ impl DetailWriter<'_> {
                 }
                 block["functionResponse"] = Value::Object(result);
             }
-            Format::OpenaiChat | Format::OpenaiResponses => {}
+            Format::OpenaiChat | Format::OpenaiResponses | Format::GeminiInteractions => {}
         }
     }
 
@@ -199,7 +220,10 @@ impl DetailWriter<'_> {
                 }
             }
             Format::Bedrock => blocks.push(json!({"cachePoint": {"type": "default"}})),
-            Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => {}
+            Format::OpenaiChat
+            | Format::OpenaiResponses
+            | Format::Gemini
+            | Format::GeminiInteractions => {}
         }
     }
 
@@ -231,6 +255,11 @@ impl DetailWriter<'_> {
                 if let Some(blocks) = first {
                     blocks.insert(0, cited);
                 }
+            }
+            Format::GeminiInteractions => {
+                let cited = json!({"type": "text", "text": format!("as they say {number}."),
+                    "annotations": [{"type": "url_citation", "url": address, "title": "t"}]});
+                extend(message, "content", "text", cited);
             }
             Format::Gemini => {
                 let seal = format!("c2VhbGVk{number}");

@@ -88,9 +88,10 @@ impl ConversionTrial<'_> {
     /// Whether its own provider accepts the document and the document holds the whole history.
     pub(super) fn is_sound(&self) -> bool {
         let format = self.case.wire.name();
-        let elsewhere = ["previous_response_id", "conversation", "thread"]
-            .iter()
-            .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
+        let elsewhere =
+            ["previous_response_id", "conversation", "thread", "previous_interaction_id"]
+                .iter()
+                .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
         let refers = self.before.to_string().contains("item_reference");
         // The oracle does not know results that name their tool instead of a call.
         let older = self.before.to_string().contains("\"role\":\"function\"");
@@ -133,9 +134,9 @@ impl ConversionTrial<'_> {
         }
         let mut judged =
             violations(self.to.name(), self.case.profile.name(), self.pending(), &after);
-        // An empty history has no repair, and a refusal is content.
+        // An empty history and an open call of the provider have no repair, and a refusal is content.
         let declines = converted.body.contains("\"refusal\":");
-        judged.retain(|violation| violation.code != 314 && !(violation.code == 301 && declines));
+        judged.retain(|violation| !violation.may_stay && !(violation.code == 301 && declines));
         if !judged.is_empty() {
             return broken(format!("the oracle finds {judged:?}"));
         }

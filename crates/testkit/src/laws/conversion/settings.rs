@@ -96,6 +96,28 @@ fn known(format: Format) -> Vec<(&'static str, Value)> {
                 json!([{"category": "kept-setting-unknown", "threshold": "BLOCK_NONE"}]),
             ),
         ],
+        Format::GeminiInteractions => vec![
+            (
+                "generation_config",
+                json!({
+                    "temperature": 0.3719, "top_p": 0.8231, "max_output_tokens": 43211,
+                    "seed": 90217, "stop_sequences": ["kept-setting-stop"], "tool_choice": "any"
+                }),
+            ),
+            (
+                "tools",
+                json!([
+                    {"type": "function", "name": "read_file", "description": "kept-tool-one", "parameters": schema},
+                    {"type": "mcp_server", "name": "kept-tool-two", "url": "https://a.example"}
+                ]),
+            ),
+            (
+                "response_format",
+                json!({"type": "text", "mime_type": "application/json",
+                "schema": {"type": "object", "title": "kept-setting-shape"}}),
+            ),
+            ("labels", json!({"team": "kept-setting-unknown"})),
+        ],
         Format::Bedrock => vec![
             (
                 "inferenceConfig",

@@ -11,6 +11,7 @@ pub(super) fn insert_unknown(format: Format, document: &str, seed: u64) -> Optio
     let (list, block) = match format {
         Format::OpenaiChat => return None,
         Format::OpenaiResponses => ("input", json!({"type": "future_item", "call_id": "call_1"})),
+        Format::GeminiInteractions => ("input", json!({"type": "future_step", "id": "call_1"})),
         Format::Anthropic => ("messages", json!({"type": "future_block", "tool_id": "call_1"})),
         Format::Gemini => ("contents", json!({"futurePart": {"id": "call_1"}})),
         Format::Bedrock => ("messages", json!({"futureBlock": {"toolUseId": "call_1"}})),
@@ -20,7 +21,7 @@ pub(super) fn insert_unknown(format: Format, document: &str, seed: u64) -> Optio
         false => document.get_mut(list)?.as_array_mut(),
     }?;
     let seed = usize::try_from(seed).ok()? / 2;
-    if format == Format::OpenaiResponses {
+    if matches!(format, Format::OpenaiResponses | Format::GeminiInteractions) {
         messages.insert(seed % (messages.len() + 1), block);
         return Some(document.to_string());
     }

@@ -27,8 +27,13 @@ pub(super) fn difference(
         if expected.is_none() && got.as_ref().is_some_and(String::is_empty) {
             return Some(format!("the {what} is empty"));
         }
-        let insists =
-            matches!(to, Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic);
+        let insists = matches!(
+            to,
+            Format::OpenaiChat
+                | Format::OpenaiResponses
+                | Format::Anthropic
+                | Format::GeminiInteractions
+        );
         if expected.is_none() && insists != got.is_some() {
             return Some(format!("the {what} is {got:?}"));
         }

@@ -21,6 +21,10 @@ pub fn failure(format: Format, message: &str) -> (Option<&'static str>, Value) {
         Format::Gemini => {
             (None, json!({"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}}))
         }
+        Format::GeminiInteractions => (
+            Some("error"),
+            json!({"event_type": "error", "error": {"code": "unavailable", "message": message}}),
+        ),
         Format::Bedrock => (Some("modelStreamErrorException"), json!({"message": message})),
     }
 }
@@ -35,7 +39,7 @@ pub fn failure_body(format: Format, message: &str) -> Value {
             "type": "error", "error": {"type": "overloaded_error", "message": message},
             "request_id": "req_1",
         }),
-        Format::Gemini => {
+        Format::Gemini | Format::GeminiInteractions => {
             json!({"error": {"code": 503, "message": message, "status": "UNAVAILABLE"}})
         }
         Format::Bedrock => json!({"message": message, "__type": "ServiceUnavailableException"}),
@@ -50,7 +54,9 @@ pub fn read_failure(format: Format, body: &Value) -> Result<String, String> {
             error["type"].is_string() && error.get("code").is_some() && error.get("param").is_some()
         }
         Format::Anthropic => body["type"] == "error" && error["type"].is_string(),
-        Format::Gemini => error["code"].is_u64() && error["status"].is_string(),
+        Format::Gemini | Format::GeminiInteractions => {
+            error["code"].is_u64() && error["status"].is_string()
+        }
         Format::Bedrock => error["__type"].is_string(),
     };
     match error["message"].as_str() {

@@ -14,7 +14,8 @@
 //! - A format without a given stop reason uses the nearest one. OpenAI and Google use the same
 //!   value for the end and for a stop sequence. An unknown value becomes the end, even in its own
 //!   format.
-//! - Gemini does not count tokens written to a cache; Bedrock does not count reasoning.
+//! - Google does not count tokens written to a cache; Bedrock does not count reasoning.
+//! - Interactions have no status for a refusal.
 //! - Bedrock has neither an id for a response nor a name for its model.
 
 use std::collections::BTreeSet;
@@ -53,7 +54,7 @@ pub fn expected(answer: &OracleReply, from: Format, to: Format) -> ExpectedReply
     let has_calls = blocks.iter().any(|block| matches!(block, ReplyBlock::Call(_)));
     let mut usage = answer.usage;
     let uncounted = match to {
-        Format::Gemini => std::mem::take(&mut usage.stored),
+        Format::Gemini | Format::GeminiInteractions => std::mem::take(&mut usage.stored),
         Format::Bedrock => std::mem::take(&mut usage.reasoning),
         Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic => 0,
     };
@@ -115,7 +116,10 @@ pub fn normal(blocks: Vec<ReplyBlock>, format: Format) -> Vec<ReplyBlock> {
             }
             joined
         }
-        Format::OpenaiResponses | Format::Anthropic | Format::Bedrock => blocks.collect(),
+        Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::Bedrock
+        | Format::GeminiInteractions => blocks.collect(),
     }
 }
 
@@ -223,20 +227,24 @@ pub fn legal_id(format: Format, id: &str) -> bool {
             Format::OpenaiChat => length <= 40,
             Format::OpenaiResponses => length <= 64,
             Format::Anthropic => made_of("_-"),
-            Format::Gemini => true,
+            Format::Gemini | Format::GeminiInteractions => true,
             Format::Bedrock => made_of("_.:-") && length <= 64,
         }
 }
 
 /// Whether the format has a stop reason for tool calls.
 fn names_calls(format: Format) -> bool {
-    matches!(format, Format::OpenaiChat | Format::Anthropic | Format::Bedrock)
+    matches!(
+        format,
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock | Format::GeminiInteractions
+    )
 }
 
 /// The nearest stop reason that a format has, and whether information is lost.
 fn nearest(stop: &ReplyStop, to: Format) -> (ReplyStop, bool) {
     let claude = matches!(to, Format::Anthropic | Format::Bedrock);
     match stop {
+        ReplyStop::Refusal if to == Format::GeminiInteractions => (ReplyStop::End, true),
         ReplyStop::End | ReplyStop::Length | ReplyStop::Refusal => (stop.clone(), false),
         ReplyStop::Calls if names_calls(to) => (ReplyStop::Calls, false),
         ReplyStop::Calls => (ReplyStop::End, false),
@@ -244,12 +252,17 @@ fn nearest(stop: &ReplyStop, to: Format) -> (ReplyStop, bool) {
         ReplyStop::ContextFull => (ReplyStop::Length, true),
         ReplyStop::Sequence(_) if claude => (stop.clone(), false),
         ReplyStop::Sequence(text) => (ReplyStop::End, text.is_some()),
-        ReplyStop::Pause if to == Format::Anthropic => (stop.clone(), false),
+        ReplyStop::Pause if matches!(to, Format::Anthropic | Format::GeminiInteractions) => {
+            (stop.clone(), false)
+        }
         ReplyStop::Malformed if matches!(to, Format::Gemini | Format::Bedrock) => {
             (stop.clone(), false)
         }
         ReplyStop::Pause | ReplyStop::Malformed => (ReplyStop::End, true),
         ReplyStop::Other(value) if stops::is_kept(to, value) => (stop.clone(), false),
-        ReplyStop::Other(value) => (stops::plain(value), true),
+        ReplyStop::Other(value) => match stops::plain(value) {
+            ReplyStop::Refusal if to == Format::GeminiInteractions => (ReplyStop::End, true),
+            plain => (plain, true),
+        },
     }
 }

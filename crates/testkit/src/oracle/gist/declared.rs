@@ -10,9 +10,11 @@ pub fn declared(format: &str, document: &Value) -> Vec<String> {
     let Some(format) = TestFormat::named(format) else { return Vec::new() };
     let tools = match format {
         TestFormat::Bedrock => field(document, "toolConfig").and_then(|it| field(it, "tools")),
-        TestFormat::Chat | TestFormat::Responses | TestFormat::Anthropic | TestFormat::Gemini => {
-            field(document, "tools")
-        }
+        TestFormat::Chat
+        | TestFormat::Responses
+        | TestFormat::Anthropic
+        | TestFormat::Gemini
+        | TestFormat::Interactions => field(document, "tools"),
     };
     let tools = tools.and_then(Value::as_array).into_iter().flatten();
     let name = |tool: Option<&Value>| tool.and_then(|tool| text(tool, "name")).map(str::to_owned);
@@ -21,7 +23,7 @@ pub fn declared(format: &str, document: &Value) -> Vec<String> {
             let inner = |tool| field(tool, "function").or_else(|| field(tool, "custom"));
             tools.filter_map(|tool| name(inner(tool))).collect()
         }
-        TestFormat::Responses => {
+        TestFormat::Responses | TestFormat::Interactions => {
             let ours = |tool: &&Value| matches!(text(tool, "type"), Some("function" | "custom"));
             tools.filter(ours).filter_map(|tool| name(Some(tool))).collect()
         }

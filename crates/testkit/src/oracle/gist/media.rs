@@ -29,6 +29,7 @@ pub(super) fn of(format: TestFormat, value: &Value) -> Option<GistMedia> {
         TestFormat::Responses => responses(value),
         TestFormat::Anthropic => anthropic(value),
         TestFormat::Gemini => gemini(value),
+        TestFormat::Interactions => interactions(value),
         TestFormat::Bedrock => bedrock(value),
     }
 }
@@ -94,6 +95,18 @@ fn gemini(value: &Value) -> Option<GistMedia> {
     let holds = text(file, "fileUri")?.to_owned();
     // The media type of a URL is only a guess.
     Some(GistMedia { holds, kind: None })
+}
+
+fn interactions(value: &Value) -> Option<GistMedia> {
+    let media = ["image", "audio", "document", "video"];
+    text(value, "type").filter(|kind| media.contains(kind))?;
+    match (text(value, "data"), text(value, "uri")) {
+        (Some(data), _) => {
+            let kind = text(value, "mime_type").map(str::to_owned);
+            Some(GistMedia { holds: data.to_owned(), kind })
+        }
+        (None, uri) => Some(GistMedia { holds: uri?.to_owned(), kind: None }),
+    }
 }
 
 fn bedrock(value: &Value) -> Option<GistMedia> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::{
     chat_call, items,
     reading::{field, id, text},
+    steps,
 };
 use super::{GistResult, media, words::clean};
 use crate::dialect::TestFormat;
@@ -39,7 +40,10 @@ pub(super) fn piece(format: TestFormat, value: &Value) -> ContentElement {
         return ContentElement::Media(media);
     }
     match format {
-        TestFormat::Chat | TestFormat::Responses | TestFormat::Anthropic => typed(value),
+        TestFormat::Chat
+        | TestFormat::Responses
+        | TestFormat::Anthropic
+        | TestFormat::Interactions => typed(value),
         TestFormat::Gemini | TestFormat::Bedrock => keyed(value),
     }
 }
@@ -128,6 +132,11 @@ pub(super) fn thoughts(format: TestFormat, value: &Value) -> Vec<ContentElement>
             let texts: Vec<&str> = parts.filter_map(|part| text(part, "text")).collect();
             vec![thought(texts.join("\n\n"), id(value, "encrypted_content").map(Into::into))]
         }
+        TestFormat::Interactions => {
+            let parts = field(value, "summary").and_then(Value::as_array).into_iter().flatten();
+            let texts: Vec<&str> = parts.filter_map(|part| text(part, "text")).collect();
+            vec![thought(texts.join("\n\n"), id(value, "signature").map(Into::into))]
+        }
         TestFormat::Anthropic | TestFormat::Gemini | TestFormat::Bedrock => Vec::new(),
     }
 }
@@ -150,6 +159,10 @@ pub(super) fn call(
         }
         TestFormat::Gemini => {
             (id(body, "id"), text(body, "name"), given(false, field(body, "args")))
+        }
+        TestFormat::Interactions => {
+            let arguments = given(false, field(body, "arguments"));
+            (steps::call_id(body), text(body, "name"), arguments)
         }
         TestFormat::Bedrock => {
             (id(body, "toolUseId"), text(body, "name"), given(false, field(body, "input")))
@@ -174,7 +187,10 @@ pub(super) fn call(
             .pointer("/extra_content/google/thought_signature")
             .and_then(Value::as_str)
             .filter(|signature| !signature.is_empty()),
-        TestFormat::Anthropic | TestFormat::Bedrock | TestFormat::Responses => None,
+        TestFormat::Anthropic
+        | TestFormat::Bedrock
+        | TestFormat::Responses
+        | TestFormat::Interactions => None,
     };
     let (id, signature) = (id.map(Into::into), signature.map(Into::into));
     (id, name.unwrap_or("").to_owned(), arguments, signature)
@@ -202,6 +218,13 @@ pub(super) fn answer(format: TestFormat, body: &Value, named: Option<&str>) -> G
     let content = match format {
         TestFormat::Chat | TestFormat::Anthropic | TestFormat::Bedrock => field(body, "content"),
         TestFormat::Responses => outcome(body, &mut texts),
+        TestFormat::Interactions => match field(body, "result") {
+            Some(object @ Value::Object(_)) => {
+                texts.push(object.to_string());
+                None
+            }
+            result => result,
+        },
         TestFormat::Gemini => {
             let (text, error) = response(field(body, "response"));
             texts.extend(text);
@@ -219,7 +242,9 @@ pub(super) fn answer(format: TestFormat, body: &Value, named: Option<&str>) -> G
         }
     }
     answer.error |= match format {
-        TestFormat::Anthropic => field(body, "is_error") == Some(&Value::Bool(true)),
+        TestFormat::Anthropic | TestFormat::Interactions => {
+            field(body, "is_error") == Some(&Value::Bool(true))
+        }
         TestFormat::Bedrock => text(body, "status") == Some("error"),
         TestFormat::Responses => text(body, "status") == Some("failed"),
         TestFormat::Chat | TestFormat::Gemini => false,

@@ -21,7 +21,8 @@ pub(super) fn write(reading: &DocumentReading<'_>, matching: &CallMatching<'_>) 
     let begun = false;
     let mut writer = GistWriter { reading, matching, format, gist, begun, shows: None, turn: 0 };
     writer.instructions(reading.root);
-    if let (TestFormat::Responses, Some(value)) = (reading.format, text(reading.root, "input")) {
+    let flat = matches!(reading.format, TestFormat::Responses | TestFormat::Interactions);
+    if let (true, Some(value)) = (flat, text(reading.root, "input")) {
         writer.say(GistSide::User, value.to_owned(), false);
     }
     for (index, message) in reading.messages.iter().enumerate() {
@@ -56,6 +57,7 @@ impl<'a> GistWriter<'_, 'a> {
         let content = match self.format {
             TestFormat::Chat => None,
             TestFormat::Responses => field(root, "instructions"),
+            TestFormat::Interactions => field(root, "system_instruction"),
             TestFormat::Anthropic | TestFormat::Bedrock => field(root, "system"),
             TestFormat::Gemini => {
                 let content = field(root, "systemInstruction");
@@ -68,7 +70,10 @@ impl<'a> GistWriter<'_, 'a> {
             TestFormat::Bedrock => {
                 field(root, "toolConfig").and_then(|config| field(config, "tools"))
             }
-            TestFormat::Chat | TestFormat::Responses | TestFormat::Gemini => None,
+            TestFormat::Chat
+            | TestFormat::Responses
+            | TestFormat::Gemini
+            | TestFormat::Interactions => None,
         };
         let marked = |tool: &&Value| {
             ["cache_control", "cachePoint"].iter().any(|key| field(tool, key).is_some())
@@ -117,27 +122,32 @@ impl<'a> GistWriter<'_, 'a> {
     }
 
     fn block(&mut self, side: GistSide, position: (usize, usize), block: &OracleBlock<'_>) {
-        if self.format != TestFormat::Responses || block.kind == OracleBlockKind::Text {
+        let flat = matches!(self.format, TestFormat::Responses | TestFormat::Interactions);
+        if !flat || block.kind == OracleBlockKind::Text {
             self.notes(block.value);
         }
         match block.kind {
-            OracleBlockKind::Text if self.format == TestFormat::Responses => {
+            OracleBlockKind::Text | OracleBlockKind::Unknown
+                if block.text().is_none() && speaks(self.format, block.value) =>
+            {
                 self.content(side, field(block.value, "content"));
             }
             OracleBlockKind::Text => self.say(side, block.text().unwrap_or("").to_owned(), false),
             OracleBlockKind::Call => self.call(position, block),
             OracleBlockKind::Answer => {}
-            OracleBlockKind::Reasoning if self.format == TestFormat::Responses => {
+            OracleBlockKind::Reasoning if flat => {
                 for thought in parts::thoughts(self.format, block.value) {
                     self.piece(side, thought);
                 }
             }
             OracleBlockKind::ServerCall | OracleBlockKind::ServerAnswer => self.other(block.value),
-            OracleBlockKind::Other | OracleBlockKind::Unknown
-                if self.format == TestFormat::Responses =>
+            OracleBlockKind::Other
+                if self.format == TestFormat::Interactions
+                    && field(block.value, "type").is_some_and(|kind| kind != "function_result") =>
             {
-                self.other(block.value)
+                self.piece(side, parts::piece(self.format, block.value));
             }
+            OracleBlockKind::Other | OracleBlockKind::Unknown if flat => self.other(block.value),
             OracleBlockKind::Reasoning
             | OracleBlockKind::Fallback
             | OracleBlockKind::Other
@@ -230,6 +240,16 @@ impl<'a> GistWriter<'_, 'a> {
             let thought = field(value, "thought") == Some(&Value::Bool(true));
             self.gist.seals.extend((plain && !thought).then(|| seal.to_owned()));
         }
+    }
+}
+
+/// Whether an item or a step has content of the user or the model.
+fn speaks(format: TestFormat, value: &Value) -> bool {
+    let kind = text(value, "type");
+    match format {
+        TestFormat::Responses => matches!(kind, None | Some("message")),
+        TestFormat::Interactions => matches!(kind, Some("user_input" | "model_output")),
+        _ => false,
     }
 }
 

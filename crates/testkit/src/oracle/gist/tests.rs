@@ -55,6 +55,16 @@ fn told() -> Vec<(&'static str, Value)> {
                 {"role": "assistant", "content": [{"text": "Done."}]}
             ]}),
         ),
+        (
+            "gemini-interactions",
+            json!({"system_instruction": "Be brief.", "input": [
+                {"type": "user_input", "content": [{"type": "text", "text": "Read a"}, {"type": "image", "data": "AA==", "mime_type": "image/png"}]},
+                {"type": "model_output", "content": [{"type": "text", "text": "Reading."}]},
+                {"type": "function_call", "id": "x", "name": "read", "arguments": {"path": "a"}},
+                {"type": "function_result", "call_id": "x", "name": "read", "result": "words"},
+                {"type": "model_output", "content": [{"type": "text", "text": "Done."}]}
+            ]}),
+        ),
     ]
 }
 

@@ -75,7 +75,7 @@ fn messages() -> Vec<RuleTestRow> {
     rows.push(row(309, "openai-chat", "strict", "u a", no_calls));
     for format in crate::DIALECTS {
         let list = match format {
-            "openai-responses" => "input",
+            "openai-responses" | "gemini-interactions" => "input",
             "gemini" => "contents",
             _ => "messages",
         };

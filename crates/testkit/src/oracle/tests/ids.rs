@@ -61,6 +61,9 @@ fn call(format: &str, id: &str, name: &str) -> String {
         "openai-responses" => {
             format!(r#"{{"type":"function_call","call_id":{id},"name":{name},"arguments":"{{}}"}}"#)
         }
+        "gemini-interactions" => {
+            format!(r#"{{"type":"function_call","id":{id},"name":{name},"arguments":{{}}}}"#)
+        }
         "anthropic" => format!(
             r#"{{"role":"assistant","content":[{{"type":"tool_use","id":{id},"name":{name},"input":{{}}}}]}}"#
         ),

@@ -5,6 +5,7 @@ mod ids;
 mod content;
 mod order;
 mod reasoning;
+mod steps;
 
 use serde_json::{Value, json};
 
@@ -115,7 +116,13 @@ fn strange(random: &mut Random, texts: &[&str], depth: usize) -> Value {
 }
 
 fn table() -> Vec<RuleTestRow> {
-    let families =
-        [pairing::rows(), ids::rows(), content::rows(), order::rows(), reasoning::rows()];
+    let families = [
+        pairing::rows(),
+        ids::rows(),
+        content::rows(),
+        order::rows(),
+        reasoning::rows(),
+        steps::rows(),
+    ];
     families.into_iter().flatten().collect()
 }

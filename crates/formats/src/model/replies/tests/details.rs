@@ -31,6 +31,7 @@ fn content(encoded: &EncodedReply, format: Format) -> Json {
         Format::Anthropic => "/content",
         Format::Gemini => "/candidates/0/content/parts",
         Format::Bedrock => "/output/message/content",
+        Format::GeminiInteractions => "/steps",
     };
     body.pointer(path).cloned().unwrap_or_default()
 }

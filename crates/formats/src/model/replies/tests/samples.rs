@@ -69,6 +69,19 @@ pub(super) const GEMINI: &str = r#"{
         "thoughtsTokenCount": 20, "totalTokenCount": 150},
     "modelVersion": "gemini-3-pro", "responseId": "r9"}"#;
 
+/// A signed thought, a text with a citation, calls.
+pub(super) const INTERACTIONS: &str = r#"{
+    "id": "v1_9", "object": "interaction", "model": "gemini-3-pro", "status": "requires_action",
+    "steps": [
+        {"type": "thought", "signature": "CiQB",
+         "summary": [{"type": "text", "text": "The weather is asked for."}]},
+        {"type": "model_output", "content": [{"type": "text", "text": "Paris it is.", "annotations": [
+            {"type": "url_citation", "url": "https://a.example/paris", "title": "Paris"}]}]},
+        {"type": "function_call", "id": "fc-1", "name": "get_weather", "arguments": {"city": "Paris"}},
+        {"type": "function_call", "id": "fc-2", "name": "get_time", "arguments": {}}],
+    "usage": {"total_input_tokens": 100, "total_cached_tokens": 60, "total_output_tokens": 30,
+        "total_thought_tokens": 20, "total_tokens": 150}}"#;
+
 /// Signed and redacted reasoning, a text with a citation, a call.
 pub(super) const BEDROCK: &str = r#"{
     "output": {"message": {"role": "assistant", "content": [
@@ -91,5 +104,6 @@ pub(super) fn rich(format: Format) -> &'static str {
         Format::Anthropic => ANTHROPIC,
         Format::Gemini => GEMINI,
         Format::Bedrock => BEDROCK,
+        Format::GeminiInteractions => INTERACTIONS,
     }
 }

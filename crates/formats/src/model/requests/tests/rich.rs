@@ -3,12 +3,24 @@
 use super::*;
 
 /// One request per format.
-pub(super) const RICH: [(Format, &str); 5] = [
+pub(super) const RICH: [(Format, &str); 6] = [
     (Chat, CHAT),
     (Responses, RESPONSES),
     (Anthropic, ANTHROPIC),
     (Gemini, GEMINI),
     (Bedrock, BEDROCK),
+    (
+        Format::GeminiInteractions,
+        r#"{"model":"gemini-3-pro","stream":true,"store":true,"labels":{"team":"a"},"service_tier":"flex",
+        "previous_interaction_id":"v1_1","safety_settings":[{"type":"x"}],
+        "generation_config":{"temperature":0.3,"top_p":0.9,"seed":7,"max_output_tokens":2000,
+            "stop_sequences":["END","."],"thinking_level":"high","thinking_summaries":"auto",
+            "tool_choice":{"allowed_tools":{"mode":"any","tools":["f","g"]}},"speech_config":{"voice":"v"}},
+        "response_format":{"type":"text","mime_type":"application/json",
+            "schema":{"type":"object","properties":{"a":{"type":"string"}}}},
+        "tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object","properties":{"a":{"type":"string"}}}},
+            {"type":"function","name":"g"},{"type":"google_search"}]}"#,
+    ),
 ];
 
 const CHAT: &str = r#"{

@@ -23,6 +23,9 @@ fn tools(format: Format) -> Value {
         }
         Anthropic => json!({"name": name, "input_schema": nothing()}),
         Gemini => json!({"name": name, "parametersJsonSchema": nothing()}),
+        Format::GeminiInteractions => {
+            json!({"type": "function", "name": name, "parameters": nothing()})
+        }
         Bedrock => json!({"toolSpec": {"name": name, "inputSchema": {"json": nothing()}}}),
     };
     json!([one("f"), one("g")])
@@ -36,7 +39,9 @@ fn nothing() -> Value {
 /// A request with two tools, and other fields.
 fn with_tools(format: Format, fields: Value) -> Value {
     let mut request = match format {
-        Chat | Responses | Anthropic => json!({"tools": tools(format)}),
+        Chat | Responses | Anthropic | Format::GeminiInteractions => {
+            json!({"tools": tools(format)})
+        }
         Gemini => json!({"tools": [{"functionDeclarations": tools(format)}]}),
         Bedrock => json!({"toolConfig": {"tools": tools(format)}}),
     };
