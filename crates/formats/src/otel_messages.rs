@@ -50,6 +50,7 @@ pub fn outline_format(profile: Profile) -> Format {
         Profile::Bedrock => Format::Bedrock,
         Profile::OpenaiChat
         | Profile::OpenaiResponses
+        | Profile::GeminiInteractions
         | Profile::Mistral
         | Profile::Deepseek
         | Profile::Strict => Format::OpenaiChat,

@@ -12,7 +12,7 @@ pub(crate) fn provider_name(upstream: &UpstreamConfig, format: Format) -> &str {
             match upstream.profile(format) {
                 Profile::OpenaiChat | Profile::OpenaiResponses => "openai",
                 Profile::Anthropic => "anthropic",
-                Profile::Gemini => "gcp.gemini",
+                Profile::Gemini | Profile::GeminiInteractions => "gcp.gemini",
                 Profile::Bedrock => "aws.bedrock",
                 Profile::Mistral => "mistral_ai",
                 Profile::Deepseek => "deepseek",

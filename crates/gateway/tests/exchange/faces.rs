@@ -7,6 +7,13 @@ use crate::stand::{ask, engine};
 
 const UPSTREAMS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
 
+const ENDPOINTS: [GatewayEndpoint; 4] = [
+    GatewayEndpoint::Chat,
+    GatewayEndpoint::Responses,
+    GatewayEndpoint::Messages,
+    GatewayEndpoint::Interactions,
+];
+
 /// Routes by the name of the upstream.
 fn routes() -> String {
     let route = |name: &&str| {
@@ -39,13 +46,17 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
             "messages": [{"role": "user", "content": words}],
             "tools": [{"name": "weather", "input_schema": tool()}],
         }),
+        GatewayEndpoint::Interactions => json!({
+            "model": model, "stream": stream, "input": words,
+            "tools": [{"type": "function", "name": "weather", "parameters": tool()}],
+        }),
     }
 }
 
 #[tokio::test]
 async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+    for endpoint in ENDPOINTS {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", endpoint.name());
             let reply = ask(&engine, endpoint, &request(endpoint, upstream, false)).await;
@@ -69,20 +80,32 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
                     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
                     (calls.count(), body["stop_reason"].clone())
                 }
+                GatewayEndpoint::Interactions => {
+                    let steps = body["steps"].as_array().expect("steps");
+                    let calls = steps.iter().filter(|step| step["type"] == "function_call");
+                    (calls.count(), body["status"].clone())
+                }
             };
             let expected = match endpoint {
                 GatewayEndpoint::Chat => "tool_calls",
                 GatewayEndpoint::Responses => "completed",
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
+                GatewayEndpoint::Interactions => "requires_action",
             };
             assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
-            let named = if endpoint.name() == upstream { "scripted" } else { upstream };
+            let own = match endpoint {
+                GatewayEndpoint::Interactions => upstream == "gemini",
+                _ => endpoint.name() == upstream,
+            };
+            let named = if own { "scripted" } else { upstream };
             assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
             assert_eq!(reply.header("x-foxwedge-action"), "none", "{place}");
             let made = match endpoint {
                 GatewayEndpoint::Chat => body["created"].as_u64(),
                 GatewayEndpoint::Responses => body["created_at"].as_u64(),
-                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => None,
+                GatewayEndpoint::Messages
+                | GatewayEndpoint::CountTokens
+                | GatewayEndpoint::Interactions => None,
             };
             assert!(made != Some(0), "{place}: it was made at some time: {body}");
         }
@@ -92,7 +115,7 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
 #[tokio::test]
 async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+    for endpoint in ENDPOINTS {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", endpoint.name());
             let reply = ask(&engine, endpoint, &request(endpoint, upstream, true)).await;
@@ -105,6 +128,9 @@ async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
                 }
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     ("\"name\":\"weather\"", "message_stop")
+                }
+                GatewayEndpoint::Interactions => {
+                    ("\"name\":\"weather\"", "interaction.completed")
                 }
             };
             let found = reply.body.matches(calls).count();

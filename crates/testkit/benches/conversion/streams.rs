@@ -68,7 +68,7 @@ fn frames(wire: Format) -> Vec<String> {
                 number + 4
             ),
         ),
-        Format::Gemini | Format::Bedrock => format!(
+        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => format!(
             "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"text\":\"token {number} \"}}]}},\"index\":0}}],\"modelVersion\":\"m\",\"responseId\":\"r\"}}\n\n"
         ),
     };
@@ -101,7 +101,7 @@ fn around(wire: Format) -> (Vec<String>, Vec<String>) {
             ],
             vec![named("response.completed", "\"sequence_number\":900,\"response\":{\"id\":\"resp_1\",\"object\":\"response\",\"created_at\":1,\"status\":\"completed\",\"model\":\"m\",\"output\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":200,\"total_tokens\":209}}")],
         ),
-        Format::Gemini | Format::Bedrock => (
+        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => (
             Vec::new(),
             vec!["data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"\"}]},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":200}}\n\n".to_owned()],
         ),

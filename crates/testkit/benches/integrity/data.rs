@@ -98,6 +98,11 @@ fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
             let blocks: Vec<Value> = kept.iter().map(|(id, _, words)| json!({"toolResult": {"toolUseId": id, "content": [{"text": words}]}})).collect();
             push_some(list, "user", "content", blocks);
         }
+        Format::GeminiInteractions => {
+            list.push(says(wire, &text));
+            list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "id": id, "name": name, "arguments": arguments(n)})));
+            list.extend(kept.iter().map(|(id, name, words)| json!({"type": "function_result", "call_id": id, "name": name, "result": words})));
+        }
     }
     // Of three broken turns one has its answer later, two have none.
     if let [(id, _, words), ..] = late
@@ -108,6 +113,7 @@ fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
             Format::OpenaiChat => list.push(json!({"role": "tool", "tool_call_id": id, "content": words})),
             Format::OpenaiResponses => list.push(json!({"type": "function_call_output", "call_id": id, "output": words})),
             Format::Anthropic => list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": words}]})),
+            Format::GeminiInteractions => list.push(json!({"type": "function_result", "call_id": id, "result": words})),
             Format::Gemini | Format::Bedrock => {}
         }
     }
@@ -127,6 +133,9 @@ fn user(wire: Format, words: &str) -> Value {
         }
         Format::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
         Format::Bedrock => json!({"role": "user", "content": [{"text": words}]}),
+        Format::GeminiInteractions => {
+            json!({"type": "user_input", "content": [{"type": "text", "text": words}]})
+        }
     }
 }
 
@@ -138,5 +147,8 @@ fn says(wire: Format, words: &str) -> Value {
         }
         Format::Gemini => json!({"role": "model", "parts": [{"text": words}]}),
         Format::Bedrock => json!({"role": "assistant", "content": [{"text": words}]}),
+        Format::GeminiInteractions => {
+            json!({"type": "model_output", "content": [{"type": "text", "text": words}]})
+        }
     }
 }

@@ -58,6 +58,16 @@ struct Inner<'a> {
 }
 
 #[derive(Deserialize)]
+struct Step<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    call_id: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
 struct NestedBlock<'a> {
     #[serde(borrow, default, alias = "toolUse", alias = "functionCall")]
     call: Option<Inner<'a>>,
@@ -129,6 +139,15 @@ pub(crate) fn skim(wire: Format, bytes: &[u8]) -> usize {
                 match (item.kind.as_ref(), item.call_id) {
                     ("function_call", Some(id)) => pairs.call(id),
                     ("function_call_output", Some(id)) => pairs.answer(&id),
+                    _ => {}
+                }
+            }
+        }
+        Format::GeminiInteractions => {
+            for step in parse::<Step<'_>>(bytes) {
+                match (step.kind.as_ref(), step.id, step.call_id) {
+                    ("function_call", Some(id), _) => pairs.call(id),
+                    ("function_result", _, Some(id)) => pairs.answer(&id),
                     _ => {}
                 }
             }
