@@ -23,8 +23,8 @@ pub use check::{CheckOptions, check, display_id};
 pub use draft::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DefectHarm, DefectText, Draft,
     DraftAnswer, DraftBody, DraftBuilder, DraftCall, DraftFeatures, FileDefect, Format, Message,
-    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState, UnresolvedReference,
-    TextShape,
+    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState,
+    TextShape, UnresolvedReference,
 };
 pub use explain::{ErrorExplanation, OtherError, explain, explain_other};
 pub use foxwedge_json::{Span, TextReplacement, lone_surrogates};

@@ -109,8 +109,8 @@ impl<'a> DocumentSplice<'a> {
     /// Passes the text of the document to `sink`, chunk by chunk.
     fn write(&self, sink: &mut dyn FnMut(&str)) {
         let (source, frame, document) = (self.draft.source, self.frame, self.frame.document);
-        let mut out = SpliceWriter::to_sink(source, &self.surrogates, sink)
-            .replacing(&self.replacements);
+        let mut out =
+            SpliceWriter::to_sink(source, &self.surrogates, sink).replacing(&self.replacements);
         out.copy(Span { start: 0, end: document.start });
         let write =
             |out: &mut SpliceWriter<'_>, list| write_list(out, self.draft, list, &self.messages);

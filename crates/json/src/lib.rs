@@ -74,8 +74,8 @@ mod splice;
 pub use scanner::{JsonScanner, JsonShape};
 pub use span::Span;
 pub use splice::{
-    FieldChange, FieldChanges, OutputChunk, SpliceWriter, TextReplacement, patched_text, replace_surrogates,
-    write_patched,
+    FieldChange, FieldChanges, OutputChunk, SpliceWriter, TextReplacement, patched_text,
+    replace_surrogates, write_patched,
 };
 pub use string_ends::StringEnds;
 pub use strings::{StringSpan, is_blank, unescape, unescape_into};

@@ -219,7 +219,9 @@ const PECULIAR: &[Fact] = &[
     ),
     fact(
         "Anthropic: a compaction block is first, unique and unchanged.",
-        Not("two betas put it in different places, and only the request's headers say which one applies; its content is signed by the server"),
+        Not(
+            "two betas put it in different places, and only the request's headers say which one applies; its content is signed by the server",
+        ),
     ),
     fact(
         "Anthropic: where context editing runs on the server, the client keeps sending the full history.",

@@ -48,9 +48,8 @@ pub(crate) fn references_in<'d, 'a>(
 
 /// The tools of some references, for people.
 pub(crate) fn display_tools(source: &str, references: &[UnresolvedReference]) -> String {
-    let name = |reference: &UnresolvedReference| {
-        display_id(Some(&unescape(reference.tool.of(source))))
-    };
+    let name =
+        |reference: &UnresolvedReference| display_id(Some(&unescape(reference.tool.of(source))));
     let first = references.first().map(name).unwrap_or_default();
     let tools: u32 = references.iter().map(|reference| reference.more + 1).sum();
     match tools {

@@ -5,11 +5,11 @@ use foxwedge_core::{
     OwnedCall, PartKind, Role, SignatureState, Span, TextShape,
 };
 
+use super::references::note_references;
 use crate::outline::{
     OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
     read_string, read_text, read_unknown_field, require_string, text_fullness,
 };
-use super::references::note_references;
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text};
 
 /// The role of an Anthropic role name.

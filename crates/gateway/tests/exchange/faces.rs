@@ -129,9 +129,7 @@ async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     ("\"name\":\"weather\"", "message_stop")
                 }
-                GatewayEndpoint::Interactions => {
-                    ("\"name\":\"weather\"", "interaction.completed")
-                }
+                GatewayEndpoint::Interactions => ("\"name\":\"weather\"", "interaction.completed"),
             };
             let found = reply.body.matches(calls).count();
             assert_eq!(found, 2, "{place}: {}", reply.body);

@@ -89,10 +89,8 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
     }
     let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
     for profile in ["openai-responses", "strict"] {
-        let (last, inside) = (
-            r#"[$u,{"type":"compaction_trigger"}]"#,
-            r#"[$u,{"type":"compaction_trigger"},$u]"#,
-        );
+        let (last, inside) =
+            (r#"[$u,{"type":"compaction_trigger"}]"#, r#"[$u,{"type":"compaction_trigger"},$u]"#);
         rows.push(row(605, "openai-responses", profile, last, inside));
     }
     let (alone, beside) =
