@@ -20,9 +20,10 @@ pub mod runs;
 
 pub use counter::ByteTokenCounter;
 pub use dialect::DIALECTS;
+pub use foxwedge_formats::AiSdkList;
 pub use generate::{
-    PLACEHOLDERS, SessionFile, accepted_history, answer, damaged_history, history, long,
-    session_file, sound_history, spelled,
+    PLACEHOLDERS, SessionFile, accepted_history, answer, damage_list, damaged_history, history,
+    long, message_list, session_file, sound_history, spelled,
 };
 pub use mutate::mutate;
 pub use mutate_sessions::mutated_session;

@@ -2,14 +2,10 @@
 //! histories, damaged as applications damage them, and repaired. A second, naive reading of what
 //! the SDK requires is the judge.
 
-use foxwedge_core::{CheckOptions, Format, OrphanPolicy, Policy, UnansweredPolicy, check};
-use foxwedge_formats::{
-    AiSdkList,
-    convert::{ConversionOptions, message_list},
-    outline_options,
-};
+use foxwedge_core::{CheckOptions, OrphanPolicy, Policy, UnansweredPolicy, check};
+use foxwedge_formats::{AiSdkList, outline_options};
 use foxwedge_sessions::{SessionAgent, detect_agent, read, readable_text};
-use foxwedge_testkit::{Random, sound_history};
+use foxwedge_testkit::{Random, damage_list, message_list};
 use serde_json::{Value, json};
 
 /// Lists of each kind.
@@ -52,15 +48,6 @@ fn repaired(agent: SessionAgent, policy: Policy, text: &str) -> (String, usize, 
 fn written(list: &[Value]) -> String {
     let lines: Vec<String> = list.iter().map(Value::to_string).collect();
     format!("[\n{}\n]\n", lines.join(",\n"))
-}
-
-/// A valid list with tool calls, and its text as the converter wrote it.
-fn valid_list(random: &mut Random, kind: AiSdkList) -> Vec<Value> {
-    let size = 4 + random.below(12);
-    let history = sound_history(random, "anthropic", size).to_string();
-    let options = ConversionOptions::default();
-    let converted = message_list(&history, Format::Anthropic, kind, &options).expect("a history");
-    serde_json::from_str::<Vec<Value>>(&converted.body).expect(&converted.body)
 }
 
 /// What happens in a list, in order.
@@ -154,81 +141,17 @@ fn contents(list: &[Value]) -> Vec<String> {
     all
 }
 
-/// Damages a list once.
-fn damage(random: &mut Random, list: &mut Vec<Value>) {
-    let at = random.below(list.len());
-    match random.below(8) {
-        0 => list.truncate(at + 1),
-        1 => drop(list.remove(at)),
-        2 => {
-            let copy = list[at].clone();
-            list.insert(at, copy);
-        }
-        3 if at + 1 < list.len() => list.swap(at, at + 1),
-        4 => {
-            let moved = list.remove(at);
-            let to = random.below(list.len() + 1);
-            list.insert(to, moved);
-        }
-        _ => {
-            let message = &mut list[at];
-            let key = if message["parts"].is_array() { "parts" } else { "content" };
-            let Some(parts) = message[key].as_array_mut() else { return };
-            let role_holds_results = key == "content";
-            let Some(part) = parts.iter_mut().find(|part| part["toolCallId"].is_string()) else {
-                return;
-            };
-            if role_holds_results {
-                let id = part["toolCallId"].clone();
-                match part["type"].as_str() {
-                    Some("tool-result") => {
-                        part["toolCallId"] = json!("another");
-                    }
-                    _ if random.chance(30) => part["providerExecuted"] = json!(true),
-                    _ => parts.push(
-                        json!({"type": "tool-approval-request", "approvalId": "p", "toolCallId": id}),
-                    ),
-                }
-                return;
-            }
-            let states = [
-                "input-streaming",
-                "input-available",
-                "approval-requested",
-                "approval-responded",
-                "denied",
-            ];
-            let state = *random.pick(&states);
-            let fields = part.as_object_mut().expect("a part");
-            fields.remove("output");
-            fields.remove("errorText");
-            match state {
-                "denied" => {
-                    part["state"] = json!("approval-responded");
-                    part["approval"] = json!({"id": "p", "approved": false});
-                }
-                state => {
-                    part["state"] = json!(state);
-                    if state.starts_with("approval-") {
-                        part["approval"] = json!({"id": "p"});
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// Every law, on one list and on what damage makes of it.
 fn judge(agent: SessionAgent, kind: AiSdkList, seed: u64) -> (usize, usize) {
     let policy = policy(seed);
     let mut random = Random::new(seed);
-    let mut list = valid_list(&mut random, kind);
+    let mut list = message_list(&mut random, kind);
     let valid = written(&list);
     assert_eq!(refused(&list), None, "the converter wrote {valid}");
     assert_eq!(repaired(agent, policy, &valid), (valid.clone(), 0, 0), "seed {seed}: {valid}");
     for _ in 0..1 + random.below(3) {
         if !list.is_empty() {
-            damage(&mut random, &mut list);
+            damage_list(&mut random, &mut list);
         }
     }
     let text = written(&list);
@@ -364,4 +287,46 @@ fn parts_are_written_in_the_format_of_a_provider() {
     let lost = session.history_losses();
     let lost: Vec<&str> = lost.iter().map(|loss| loss.kind.name()).collect();
     assert_eq!(lost, ["media", "reasoning"]);
+}
+
+#[test]
+fn lists_that_were_cut_off_are_closed_and_keep_every_whole_message() {
+    let kinds =
+        [(SessionAgent::AiSdkUi, AiSdkList::Ui), (SessionAgent::AiSdkModel, AiSdkList::Model)];
+    let mut closed = 0;
+    for seed in 1..=LISTS / 3 {
+        let (agent, kind) = kinds[usize::from(seed % 2 == 0)];
+        let mut random = Random::new(seed);
+        let list = message_list(&mut random, kind);
+        let whole = match random.chance(50) {
+            true => format!("{{\"id\":\"chat\",\"messages\":{}", written(&list)),
+            false => written(&list),
+        };
+        let mut cut = random.below(whole.len());
+        while !whole.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        let text = &whole[..cut];
+        let readable = readable_text(text.as_bytes()).expect("small");
+        if read(&readable, agent, outline_options(agent.profile())).is_err() {
+            // Nothing of the list is there.
+            assert!(!text.contains("[\n"), "seed {seed}: {text}");
+            continue;
+        }
+        let (fixed, _, after) = repaired(agent, Policy::default(), text);
+        let survivors = list.iter().map(Value::to_string);
+        let survivors: Vec<String> =
+            survivors.filter(|line| text.contains(line.as_str())).collect();
+        if survivors.is_empty() {
+            continue;
+        }
+        assert_eq!(after, 0, "seed {seed}: {text}\n{fixed}");
+        let parsed: Value = serde_json::from_str(&fixed).expect(&fixed);
+        let parsed = parsed.get("messages").unwrap_or(&parsed).as_array().expect(&fixed).clone();
+        assert_eq!(refused(&parsed), None, "seed {seed}: {fixed}");
+        assert!(parsed.len() >= survivors.len(), "seed {seed}: {fixed}");
+        assert_eq!(repaired(agent, Policy::default(), &fixed).0, fixed, "seed {seed}");
+        closed += 1;
+    }
+    assert!(closed > 100, "{closed}");
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask lists`: the AI SDK judges message lists that foxwedge repaired or wrote.
 //!
-//! The cases of the rules are given to the SDK as they are and as `foxwedge fix` leaves them, and
-//! the conversion fixtures as `foxwedge convert` writes them. The SDK validates them, converts them
+//! The cases of the rules and generated lists are given to the SDK as they are and as
+//! `foxwedge fix` leaves them, and the conversion fixtures as `foxwedge convert` writes them. The SDK validates them, converts them
 //! and sends them to a model that accepts everything. It must accept every list that was repaired
 //! or converted, and refuse a good part of the broken ones.
 
@@ -12,6 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
+use foxwedge_testkit::{AiSdkList, Random, damage_list, message_list};
 use serde_json::{Value, json};
 
 use super::{
@@ -28,6 +29,9 @@ const SCRIPTS: &str = "acceptance/ui";
 /// The versions that judge.
 const PACKAGES: [&str; 2] = ["ai", "ai-6"];
 
+/// How many generated lists of each kind are judged by default.
+const RANDOM: u64 = 100;
+
 /// The kinds of lists.
 const KINDS: [&str; 2] = ["ai-sdk-ui", "ai-sdk-model"];
 
@@ -37,6 +41,8 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
     let binary = binary(options)?;
     let mut jobs = repaired_cases(&binary)?;
     jobs.extend(converted_fixtures(&binary)?);
+    let random = options.number("--random")?.unwrap_or(RANDOM);
+    jobs.extend(damaged_lists(&binary, random)?);
     let mut table = VerdictTable::new(["list", "SDK"], ["good", "accepted", "broken", "refused"]);
     let results = run_jobs("node", packages.script("lists"), &jobs)?;
     for (job, result) in jobs.iter().zip(&results) {
@@ -73,8 +79,11 @@ struct ListJob {
 
 impl ScriptJob for ListJob {
     fn line(&self) -> Value {
-        // Such a list is sent only after the user decided.
-        let waits = self.name.contains("_at_the_end");
+        // A list with an open approval is sent only after the user decided.
+        let messages = self.list.as_array().into_iter().flatten();
+        let mut messages = messages.rev().skip_while(|message| message["role"] == "tool");
+        let reply = messages.next().filter(|message| message["role"] == "assistant");
+        let waits = reply.is_some_and(|reply| reply.to_string().contains("\"approval"));
         json!({"package": self.package, "kind": self.kind, "list": self.list, "waits": waits})
     }
 
@@ -104,7 +113,7 @@ fn repaired_cases(binary: &Path) -> Result<Vec<ListJob>, String> {
             path.parent().is_some_and(|it| skipped.iter().any(|name| it.ends_with(name)));
         let Some(kind) = kind.filter(|_| !is_skipped) else { continue };
         let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-        if name.starts_with("broken_") && !name.contains("_at_the_end") {
+        if name.starts_with("broken_") {
             all.extend(jobs(&name, kind, &parse(&text)?, false));
         }
         let fixed = filter(binary, &["fix", "-"], &text)?;
@@ -125,6 +134,29 @@ fn converted_fixtures(binary: &Path) -> Result<Vec<ListJob>, String> {
         for kind in KINDS {
             let list = filter(binary, &["convert", "--to", kind, "--quiet", "-"], &text)?;
             all.extend(jobs(&name, kind, &parse(&list)?, true));
+        }
+    }
+    Ok(all)
+}
+
+/// Generated lists, damaged and then repaired.
+fn damaged_lists(binary: &Path, count: u64) -> Result<Vec<ListJob>, String> {
+    let mut all = Vec::new();
+    for seed in 1..=count {
+        for (kind, list) in [("ai-sdk-ui", AiSdkList::Ui), ("ai-sdk-model", AiSdkList::Model)] {
+            let mut random = Random::new(seed);
+            let mut list = message_list(&mut random, list);
+            damage_list(&mut random, &mut list);
+            if list.is_empty() {
+                continue;
+            }
+            let name = format!("list {seed}");
+            let text = Value::Array(list).to_string();
+            let fixed = filter(binary, &["fix", "--format", kind, "-"], &text)?;
+            if fixed != text {
+                all.extend(jobs(&name, kind, &parse(&text)?, false));
+            }
+            all.extend(jobs(&name, kind, &parse(&fixed)?, true));
         }
     }
     Ok(all)

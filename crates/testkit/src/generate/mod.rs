@@ -17,6 +17,7 @@ mod contents;
 mod fields;
 mod spelled;
 mod session;
+mod message_list;
 mod long;
 mod answer;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use serde_json::{Map, Value};
 
 pub use answer::answer;
 pub use long::long;
+pub use message_list::{damage_list, message_list};
 pub use pairs::PLACEHOLDERS;
 pub use session::{SessionFile, session_file};
 pub use spelled::spelled;
