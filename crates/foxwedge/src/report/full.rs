@@ -25,7 +25,7 @@ pub(crate) fn draw(
 ) -> String {
     let mut text = String::new();
     for located in report.findings.iter().take(MAX_DRAWN) {
-        draw_finding(&mut text, (path, name), located, report.edits_of(located), settings);
+        draw_finding(&mut text, (path, name), (report, located), settings);
         text.push('\n');
     }
     let shown = report.findings.len().min(MAX_DRAWN);
@@ -43,8 +43,7 @@ pub(crate) fn draw(
 fn draw_finding(
     text: &mut String,
     (path, name): (&str, &str),
-    located: &LocatedFinding,
-    edits: &[Edit],
+    (report, located): (&FileReport, &LocatedFinding),
     settings: &CheckSettings,
 ) {
     let (severity, style) = severity_style(located.finding.severity);
@@ -73,8 +72,9 @@ fn draw_finding(
         let request = cut(&clean(&request.describe()), 240);
         text.push_str(&format!("{pad} {equals} {}: {request}\n", paint(BOLD, "request")));
     }
-    text.push_str(&format!("{pad} {equals} {}: {}\n", paint(BOLD, "why"), explain_cause(located)));
-    let help = fix_help(name, located, edits, settings);
+    let cause = explain_cause(report, located);
+    text.push_str(&format!("{pad} {equals} {}: {cause}\n", paint(BOLD, "why")));
+    let help = fix_help(name, located, report.edits_of(located), settings);
     text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, "help")));
 }
 
@@ -179,7 +179,7 @@ fn underline(row: &MessageRow, style: Style) -> Option<String> {
 }
 
 /// Explains which provider or agent refuses the history, and why.
-fn explain_cause(located: &LocatedFinding) -> String {
+fn explain_cause(report: &FileReport, located: &LocatedFinding) -> String {
     let rule = located.finding.rule;
     let profile = located.finding.profile;
     if profile == Profile::Strict {
@@ -207,7 +207,9 @@ fn explain_cause(located: &LocatedFinding) -> String {
         Severity::Error => "refuses",
         Severity::Warning => "probably refuses",
     };
-    format!("{} {verb} this: {}", profile.name(), rule.summary)
+    let is_ai_sdk = report.session.as_ref().is_some_and(|session| session.agent.is_ai_sdk());
+    let name = if is_ai_sdk { "the AI SDK" } else { profile.name() };
+    format!("{name} {verb} this: {}", rule.summary)
 }
 
 /// The command that fixes the finding, and what it does.
