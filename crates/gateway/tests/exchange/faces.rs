@@ -5,7 +5,14 @@ use serde_json::{Value, json};
 
 use crate::stand::{ask, engine};
 
-const UPSTREAMS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
+const UPSTREAMS: [&str; 5] = ["chat", "responses", "messages", "gemini", "interactions"];
+
+const ENDPOINTS: [GatewayEndpoint; 4] = [
+    GatewayEndpoint::Chat,
+    GatewayEndpoint::Responses,
+    GatewayEndpoint::Messages,
+    GatewayEndpoint::Interactions,
+];
 
 /// Routes by the name of the upstream.
 fn routes() -> String {
@@ -34,6 +41,10 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
             "model": model, "stream": stream, "input": [{"role": "user", "content": words}],
             "tools": [{"type": "function", "name": "weather", "parameters": tool(), "strict": false}],
         }),
+        GatewayEndpoint::Interactions => json!({
+            "model": model, "stream": stream, "input": words,
+            "tools": [{"type": "function", "name": "weather", "parameters": tool()}],
+        }),
         GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
             "model": model, "stream": stream, "max_tokens": 500,
             "messages": [{"role": "user", "content": words}],
@@ -45,7 +56,7 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
 #[tokio::test]
 async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+    for endpoint in ENDPOINTS {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", endpoint.name());
             let reply = ask(&engine, endpoint, &request(endpoint, upstream, false)).await;
@@ -64,6 +75,11 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
                     let calls = items.iter().filter(|item| item["type"] == "function_call");
                     (calls.count(), body["status"].clone())
                 }
+                GatewayEndpoint::Interactions => {
+                    let steps = body["steps"].as_array().expect("steps");
+                    let calls = steps.iter().filter(|step| step["type"] == "function_call");
+                    (calls.count(), body["status"].clone())
+                }
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     let blocks = body["content"].as_array().expect("blocks");
                     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
@@ -73,6 +89,7 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
             let expected = match endpoint {
                 GatewayEndpoint::Chat => "tool_calls",
                 GatewayEndpoint::Responses => "completed",
+                GatewayEndpoint::Interactions => "requires_action",
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
             };
             assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
@@ -82,7 +99,9 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
             let made = match endpoint {
                 GatewayEndpoint::Chat => body["created"].as_u64(),
                 GatewayEndpoint::Responses => body["created_at"].as_u64(),
-                GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => None,
+                GatewayEndpoint::Messages
+                | GatewayEndpoint::CountTokens
+                | GatewayEndpoint::Interactions => None,
             };
             assert!(made != Some(0), "{place}: it was made at some time: {body}");
         }
@@ -92,7 +111,7 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
 #[tokio::test]
 async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+    for endpoint in ENDPOINTS {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", endpoint.name());
             let reply = ask(&engine, endpoint, &request(endpoint, upstream, true)).await;
@@ -106,6 +125,7 @@ async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     ("\"name\":\"weather\"", "message_stop")
                 }
+                GatewayEndpoint::Interactions => ("\"name\":\"weather\"", "interaction.completed"),
             };
             let found = reply.body.matches(calls).count();
             assert_eq!(found, 2, "{place}: {}", reply.body);
@@ -126,4 +146,17 @@ async fn tokens_are_counted_by_the_upstream_or_here() {
         assert_eq!(reply.status, 200, "{upstream}: {}", reply.body);
         assert!(reply.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", reply.body);
     }
+}
+
+#[tokio::test]
+async fn an_interaction_that_is_stored_elsewhere_is_refused_with_what_to_do() {
+    let engine = engine(&routes()).await;
+    let body = json!({
+        "model": "chat", "previous_interaction_id": "v1_abc",
+        "input": [{"type": "function_result", "call_id": "x", "name": "weather", "result": "sunny"}],
+    });
+    let reply = ask(&engine, GatewayEndpoint::Interactions, &body).await;
+    assert_eq!(reply.status, 404, "{}", reply.body);
+    let message = reply.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("send all its steps as `input`"), "{message}");
 }

@@ -7,7 +7,7 @@ use crate::stand::{ask, engine};
 
 fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
     match endpoint {
-        GatewayEndpoint::Responses => {
+        GatewayEndpoint::Responses | GatewayEndpoint::Interactions => {
             json!({"model": model, "stream": stream, "input": "hello there my old friend, how do you do today"})
         }
         GatewayEndpoint::Chat | GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
