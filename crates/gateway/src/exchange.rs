@@ -34,7 +34,7 @@ use crate::{
     },
     trace::{ChatSpan, ChatTracer},
 };
-use foxwedge_upstream::TokenCounters;
+use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::{
     UpstreamTransport,
     http::{HttpClient, HttpSettings},
@@ -165,15 +165,12 @@ impl GatewayEngine {
         let inner = &self.inner;
         let mut summary = RequestSummary::default();
         let (endpoint, id) = (request.endpoint, request.id.clone());
-        let response = match endpoint {
-            // Boxed, so that the future of the caller stays small.
-            GatewayEndpoint::CountTokens => {
+        // Boxed, so that the future of the caller stays small.
+        let response = match endpoint.operation() {
+            UpstreamOperation::CountTokens => {
                 Box::pin(count::count_tokens(inner, &request, &mut summary)).await
             }
-            GatewayEndpoint::Chat
-            | GatewayEndpoint::Responses
-            | GatewayEndpoint::Messages
-            | GatewayEndpoint::Interactions => {
+            UpstreamOperation::Generate => {
                 Box::pin(handle_chat(inner, &request, &mut summary)).await
             }
         };

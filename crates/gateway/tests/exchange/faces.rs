@@ -5,7 +5,14 @@ use serde_json::{Value, json};
 
 use crate::stand::{ask, engine};
 
-const UPSTREAMS: [&str; 4] = ["chat", "responses", "messages", "gemini"];
+const UPSTREAMS: [&str; 5] = ["chat", "responses", "messages", "gemini", "interactions"];
+
+const ENDPOINTS: [GatewayEndpoint; 4] = [
+    GatewayEndpoint::Chat,
+    GatewayEndpoint::Responses,
+    GatewayEndpoint::Messages,
+    GatewayEndpoint::Interactions,
+];
 
 const ENDPOINTS: [GatewayEndpoint; 4] = [
     GatewayEndpoint::Chat,
@@ -41,6 +48,10 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
             "model": model, "stream": stream, "input": [{"role": "user", "content": words}],
             "tools": [{"type": "function", "name": "weather", "parameters": tool(), "strict": false}],
         }),
+        GatewayEndpoint::Interactions => json!({
+            "model": model, "stream": stream, "input": words,
+            "tools": [{"type": "function", "name": "weather", "parameters": tool()}],
+        }),
         GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
             "model": model, "stream": stream, "max_tokens": 500,
             "messages": [{"role": "user", "content": words}],
@@ -75,6 +86,11 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
                     let calls = items.iter().filter(|item| item["type"] == "function_call");
                     (calls.count(), body["status"].clone())
                 }
+                GatewayEndpoint::Interactions => {
+                    let steps = body["steps"].as_array().expect("steps");
+                    let calls = steps.iter().filter(|step| step["type"] == "function_call");
+                    (calls.count(), body["status"].clone())
+                }
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     let blocks = body["content"].as_array().expect("blocks");
                     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
@@ -89,6 +105,7 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
             let expected = match endpoint {
                 GatewayEndpoint::Chat => "tool_calls",
                 GatewayEndpoint::Responses => "completed",
+                GatewayEndpoint::Interactions => "requires_action",
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
                 GatewayEndpoint::Interactions => "requires_action",
             };
@@ -150,4 +167,17 @@ async fn tokens_are_counted_by_the_upstream_or_here() {
         assert_eq!(reply.status, 200, "{upstream}: {}", reply.body);
         assert!(reply.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", reply.body);
     }
+}
+
+#[tokio::test]
+async fn an_interaction_that_is_stored_elsewhere_is_refused_with_what_to_do() {
+    let engine = engine(&routes()).await;
+    let body = json!({
+        "model": "chat", "previous_interaction_id": "v1_abc",
+        "input": [{"type": "function_result", "call_id": "x", "name": "weather", "result": "sunny"}],
+    });
+    let reply = ask(&engine, GatewayEndpoint::Interactions, &body).await;
+    assert_eq!(reply.status, 404, "{}", reply.body);
+    let message = reply.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("send all its steps as `input`"), "{message}");
 }

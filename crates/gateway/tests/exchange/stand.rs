@@ -32,6 +32,10 @@ formats = ["anthropic"]
 name = "gemini"
 kind = "scripted"
 formats = ["gemini"]
+[[upstream]]
+name = "interactions"
+kind = "scripted"
+formats = ["gemini-interactions"]
 "#;
 
 struct MemoryConfig(String);

@@ -9,7 +9,8 @@ use super::*;
 type Row = (ScriptedProvider, u16, &'static str, &'static str);
 
 use ScriptedProvider::{
-    Anthropic as A, Deepseek as D, Gemini as G, Mistral as M, OpenaiChat as C, OpenaiResponses as R,
+    Anthropic as A, Deepseek as D, Gemini as G, GeminiInteractions as I, Mistral as M,
+    OpenaiChat as C, OpenaiResponses as R,
 };
 
 /// A request around a list of messages.
@@ -19,7 +20,7 @@ fn body(provider: ScriptedProvider, list: &str) -> String {
         M => format!(r#"{{"model":"scripted-mistral","messages":{list}}}"#),
         D => format!(r#"{{"model":"scripted-deepseek","messages":{list}}}"#),
         A => format!(r#"{{"model":"scripted","max_tokens":9,"messages":{list}}}"#),
-        R => format!(r#"{{"model":"scripted","input":{list}}}"#),
+        R | I => format!(r#"{{"model":"scripted","input":{list}}}"#),
         G => format!(r#"{{"contents":{list}}}"#),
     }
 }
@@ -43,10 +44,42 @@ fn refuse(table: &[Row]) {
         let envelope = match provider {
             A => read["type"] == "error" && read["error"]["message"] == refusal.message,
             C | R | D => read["error"]["message"] == refusal.message,
-            G => read["error"]["code"] == 400 && read["error"]["status"] == "INVALID_ARGUMENT",
+            G | I => read["error"]["code"] == 400 && read["error"]["status"] == "INVALID_ARGUMENT",
             M => read["object"] == "error",
         };
         assert!(envelope, "{}", refusal.body);
+    }
+}
+
+#[test]
+fn steps_that_do_not_match() {
+    refuse(&[
+        (
+            I,
+            101,
+            r#"[{"type":"user_input"},{"type":"function_call","id":"x","name":"f","arguments":{}},{"type":"user_input"}]"#,
+            "number of function response parts",
+        ),
+        (
+            I,
+            101,
+            r#"[{"type":"function_call","id":"x","name":"f","arguments":{}},{"type":"function_call","id":"y","name":"f","arguments":{}},{"type":"function_result","call_id":"y","result":"r"},{"type":"model_output"}]"#,
+            "number of function response parts",
+        ),
+        (
+            I,
+            204,
+            r#"[{"type":"function_call","id":"x","name":"f","arguments":{}},{"type":"function_result","name":"f","result":"r"}]"#,
+            "Missing call_id in content of type function_result",
+        ),
+    ]);
+    let accepted = [
+        r#"{"model":"m","input":"go"}"#,
+        r#"{"model":"m","input":{"type":"text","text":"go"}}"#,
+        r#"{"model":"m","input":[{"type":"user_input"},{"type":"thought"},{"type":"function_call","id":"x","name":"f","arguments":{}},{"type":"function_result","call_id":"x","result":{}},{"type":"future_step"}]}"#,
+    ];
+    for body in accepted {
+        assert_eq!(check_request(I, body.as_bytes()), None, "{body}");
     }
 }
 

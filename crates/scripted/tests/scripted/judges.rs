@@ -47,6 +47,7 @@ const BEYOND_REPAIR: &[&str] = &[
     "this message with role 'developer' contains an image URL",
     "this message with role 'system' contains an image URL",
     "this message with role 'assistant' contains an image URL",
+    "`input` must not be empty",
 ];
 
 fn excused(message: &str) -> bool {

@@ -9,6 +9,7 @@ mod items;
 mod steps;
 mod sound;
 mod accepted;
+mod hosted;
 mod request;
 mod pairs;
 mod names;

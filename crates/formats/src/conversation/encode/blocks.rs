@@ -154,7 +154,10 @@ fn write_blocks<'h, 'a>(
         write_block(encoder, style, at, part, &mut trailing, out);
     }
     // Media of the user behind that of the results would pass for theirs.
-    let is_media = |part: &ModelPart<'_>| matches!(part.content(), ContentPart::Media(_));
+    let is_media = |part: &ModelPart<'_>| {
+        let ContentPart::Media(media) = part.content() else { return false };
+        !matches!(media.source, MediaSource::Text(_))
+    };
     let unpaired = || turn.parts.iter().filter(|(_, part)| !is_result(part));
     let leading = match trailing.is_empty() {
         true => 0,

@@ -136,7 +136,7 @@ impl ConversionTrial<'_> {
             violations(self.to.name(), self.case.profile.name(), self.pending(), &after);
         // An empty history and an open call of the provider have no repair, and a refusal is content.
         let declines = converted.body.contains("\"refusal\":");
-        judged.retain(|violation| !violation.may_stay && !(violation.code == 301 && declines));
+        judged.retain(|violation| !(violation.may_stay || violation.code == 301 && declines));
         if !judged.is_empty() {
             return broken(format!("the oracle finds {judged:?}"));
         }
