@@ -14,13 +14,6 @@ const ENDPOINTS: [GatewayEndpoint; 4] = [
     GatewayEndpoint::Interactions,
 ];
 
-const ENDPOINTS: [GatewayEndpoint; 4] = [
-    GatewayEndpoint::Chat,
-    GatewayEndpoint::Responses,
-    GatewayEndpoint::Messages,
-    GatewayEndpoint::Interactions,
-];
-
 /// Routes by the name of the upstream.
 fn routes() -> String {
     let route = |name: &&str| {
@@ -57,10 +50,6 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
             "messages": [{"role": "user", "content": words}],
             "tools": [{"name": "weather", "input_schema": tool()}],
         }),
-        GatewayEndpoint::Interactions => json!({
-            "model": model, "stream": stream, "input": words,
-            "tools": [{"type": "function", "name": "weather", "parameters": tool()}],
-        }),
     }
 }
 
@@ -96,25 +85,15 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
                     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
                     (calls.count(), body["stop_reason"].clone())
                 }
-                GatewayEndpoint::Interactions => {
-                    let steps = body["steps"].as_array().expect("steps");
-                    let calls = steps.iter().filter(|step| step["type"] == "function_call");
-                    (calls.count(), body["status"].clone())
-                }
             };
             let expected = match endpoint {
                 GatewayEndpoint::Chat => "tool_calls",
                 GatewayEndpoint::Responses => "completed",
                 GatewayEndpoint::Interactions => "requires_action",
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
-                GatewayEndpoint::Interactions => "requires_action",
             };
             assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
-            let own = match endpoint {
-                GatewayEndpoint::Interactions => upstream == "gemini",
-                _ => endpoint.name() == upstream,
-            };
-            let named = if own { "scripted" } else { upstream };
+            let named = if endpoint.name() == upstream { "scripted" } else { upstream };
             assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
             assert_eq!(reply.header("x-foxwedge-action"), "none", "{place}");
             let made = match endpoint {
