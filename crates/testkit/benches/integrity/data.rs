@@ -77,6 +77,11 @@ fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
             list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments(n).to_string()})));
             list.extend(kept.iter().map(|(id, _, words)| json!({"type": "function_call_output", "call_id": id, "output": words})));
         }
+        Format::GeminiInteractions => {
+            list.push(says(wire, &text));
+            list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "id": id, "name": name, "arguments": arguments(n)})));
+            list.extend(kept.iter().map(|(id, name, words)| json!({"type": "function_result", "call_id": id, "name": name, "result": words})));
+        }
         Format::Anthropic => {
             let mut blocks = vec![json!({"type": "text", "text": text})];
             blocks.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "tool_use", "id": id, "name": name, "input": arguments(n)})));
@@ -108,6 +113,7 @@ fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
             Format::OpenaiChat => list.push(json!({"role": "tool", "tool_call_id": id, "content": words})),
             Format::OpenaiResponses => list.push(json!({"type": "function_call_output", "call_id": id, "output": words})),
             Format::Anthropic => list.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": words}]})),
+            Format::GeminiInteractions => list.push(json!({"type": "function_result", "call_id": id, "result": words})),
             Format::Gemini | Format::Bedrock => {}
         }
     }
@@ -125,6 +131,9 @@ fn user(wire: Format, words: &str) -> Value {
         Format::OpenaiResponses => {
             json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
         }
+        Format::GeminiInteractions => {
+            json!({"type": "user_input", "content": [{"type": "text", "text": words}]})
+        }
         Format::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
         Format::Bedrock => json!({"role": "user", "content": [{"text": words}]}),
     }
@@ -135,6 +144,9 @@ fn says(wire: Format, words: &str) -> Value {
         Format::OpenaiChat | Format::Anthropic => json!({"role": "assistant", "content": words}),
         Format::OpenaiResponses => {
             json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]})
+        }
+        Format::GeminiInteractions => {
+            json!({"type": "model_output", "content": [{"type": "text", "text": words}]})
         }
         Format::Gemini => json!({"role": "model", "parts": [{"text": words}]}),
         Format::Bedrock => json!({"role": "assistant", "content": [{"text": words}]}),

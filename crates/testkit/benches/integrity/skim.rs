@@ -31,6 +31,8 @@ struct Item<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     call_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +131,15 @@ pub(crate) fn skim(wire: Format, bytes: &[u8]) -> usize {
                 match (item.kind.as_ref(), item.call_id) {
                     ("function_call", Some(id)) => pairs.call(id),
                     ("function_call_output", Some(id)) => pairs.answer(&id),
+                    _ => {}
+                }
+            }
+        }
+        Format::GeminiInteractions => {
+            for step in parse::<Item<'_>>(bytes) {
+                match (step.kind.as_ref(), step.id, step.call_id) {
+                    ("function_call", Some(id), _) => pairs.call(id),
+                    ("function_result", _, Some(id)) => pairs.answer(&id),
                     _ => {}
                 }
             }
