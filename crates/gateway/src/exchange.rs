@@ -20,8 +20,7 @@ use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::{
-    ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
-    RequestSummary,
+    ApiError, ApiErrorKind, GatewayRequest, GatewayResponse, GuardAction, RequestSummary,
     agent::{AgentHandle, AgentPool, AgentQuestion},
     agent_presence::AgentCounts,
     config::GatewayConfig,
