@@ -47,10 +47,10 @@ const MAX_MESSAGES: usize = 400;
 
 /// The formats, from the most specific to the most common: of equal signs, the first one counts.
 const FORMATS: [Format; 6] = [
+    Format::GeminiInteractions,
     Format::Bedrock,
     Format::Anthropic,
     Format::Gemini,
-    Format::GeminiInteractions,
     Format::OpenaiResponses,
     Format::OpenaiChat,
 ];

@@ -68,7 +68,11 @@ fn frames(wire: Format) -> Vec<String> {
                 number + 4
             ),
         ),
-        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => format!(
+        Format::GeminiInteractions => interaction(
+            "step.delta",
+            &format!("\"index\":0,\"delta\":{{\"type\":\"text\",\"text\":\"token {number} \"}}"),
+        ),
+        Format::Gemini | Format::Bedrock => format!(
             "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"text\":\"token {number} \"}}]}},\"index\":0}}],\"modelVersion\":\"m\",\"responseId\":\"r\"}}\n\n"
         ),
     };
@@ -101,7 +105,17 @@ fn around(wire: Format) -> (Vec<String>, Vec<String>) {
             ],
             vec![named("response.completed", "\"sequence_number\":900,\"response\":{\"id\":\"resp_1\",\"object\":\"response\",\"created_at\":1,\"status\":\"completed\",\"model\":\"m\",\"output\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":200,\"total_tokens\":209}}")],
         ),
-        Format::Gemini | Format::Bedrock | Format::GeminiInteractions => (
+        Format::GeminiInteractions => (
+            vec![
+                interaction("interaction.created", "\"interaction\":{\"id\":\"i\",\"model\":\"m\",\"status\":\"in_progress\"}"),
+                interaction("step.start", "\"index\":0,\"step\":{\"type\":\"model_output\"}"),
+            ],
+            vec![
+                interaction("step.stop", "\"index\":0"),
+                interaction("interaction.completed", "\"interaction\":{\"id\":\"i\",\"status\":\"completed\",\"usage\":{\"total_input_tokens\":9,\"total_output_tokens\":200,\"total_tokens\":209}}"),
+            ],
+        ),
+        Format::Gemini | Format::Bedrock => (
             Vec::new(),
             vec!["data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"text\":\"\"}]},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":200}}\n\n".to_owned()],
         ),
@@ -112,6 +126,10 @@ fn chat(delta: &str, stop: &str) -> String {
     format!(
         "data: {{\"id\":\"chatcmpl-m\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"mock-model\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{stop}}}]}}\n\n"
     )
+}
+
+fn interaction(name: &str, fields: &str) -> String {
+    format!("event: {name}\ndata: {{\"event_type\":\"{name}\",{fields}}}\n\n")
 }
 
 fn named(name: &str, fields: &str) -> String {

@@ -77,6 +77,11 @@ fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
             list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments(n).to_string()})));
             list.extend(kept.iter().map(|(id, _, words)| json!({"type": "function_call_output", "call_id": id, "output": words})));
         }
+        Format::GeminiInteractions => {
+            list.push(says(wire, &text));
+            list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "id": id, "name": name, "arguments": arguments(n)})));
+            list.extend(kept.iter().map(|(id, name, words)| json!({"type": "function_result", "call_id": id, "name": name, "result": words})));
+        }
         Format::Anthropic => {
             let mut blocks = vec![json!({"type": "text", "text": text})];
             blocks.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "tool_use", "id": id, "name": name, "input": arguments(n)})));
@@ -97,11 +102,6 @@ fn push_turn(wire: Format, list: &mut Vec<Value>, turn: usize, broken: bool) {
             list.push(json!({"role": "assistant", "content": blocks}));
             let blocks: Vec<Value> = kept.iter().map(|(id, _, words)| json!({"toolResult": {"toolUseId": id, "content": [{"text": words}]}})).collect();
             push_some(list, "user", "content", blocks);
-        }
-        Format::GeminiInteractions => {
-            list.push(says(wire, &text));
-            list.extend(calls.iter().enumerate().map(|(n, (id, name))| json!({"type": "function_call", "id": id, "name": name, "arguments": arguments(n)})));
-            list.extend(kept.iter().map(|(id, name, words)| json!({"type": "function_result", "call_id": id, "name": name, "result": words})));
         }
     }
     // Of three broken turns one has its answer later, two have none.
@@ -131,11 +131,11 @@ fn user(wire: Format, words: &str) -> Value {
         Format::OpenaiResponses => {
             json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": words}]})
         }
-        Format::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
-        Format::Bedrock => json!({"role": "user", "content": [{"text": words}]}),
         Format::GeminiInteractions => {
             json!({"type": "user_input", "content": [{"type": "text", "text": words}]})
         }
+        Format::Gemini => json!({"role": "user", "parts": [{"text": words}]}),
+        Format::Bedrock => json!({"role": "user", "content": [{"text": words}]}),
     }
 }
 
@@ -145,10 +145,10 @@ fn says(wire: Format, words: &str) -> Value {
         Format::OpenaiResponses => {
             json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]})
         }
-        Format::Gemini => json!({"role": "model", "parts": [{"text": words}]}),
-        Format::Bedrock => json!({"role": "assistant", "content": [{"text": words}]}),
         Format::GeminiInteractions => {
             json!({"type": "model_output", "content": [{"type": "text", "text": words}]})
         }
+        Format::Gemini => json!({"role": "model", "parts": [{"text": words}]}),
+        Format::Bedrock => json!({"role": "assistant", "content": [{"text": words}]}),
     }
 }

@@ -31,6 +31,8 @@ struct Item<'a> {
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     call_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -55,16 +57,6 @@ struct AnthropicBlock<'a> {
 struct Inner<'a> {
     #[serde(borrow, alias = "toolUseId")]
     id: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct Step<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    call_id: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -144,7 +136,7 @@ pub(crate) fn skim(wire: Format, bytes: &[u8]) -> usize {
             }
         }
         Format::GeminiInteractions => {
-            for step in parse::<Step<'_>>(bytes) {
+            for step in parse::<Item<'_>>(bytes) {
                 match (step.kind.as_ref(), step.id, step.call_id) {
                     ("function_call", Some(id), _) => pairs.call(id),
                     ("function_result", _, Some(id)) => pairs.answer(&id),

@@ -85,7 +85,7 @@ impl Writer {
                 "sessionId": id(1), "projectHash": "abc", "startTime": "2026-01-01T00:00:00.000Z",
                 "lastUpdated": "2026-01-01T00:00:00.000Z", "kind": "main"
             })),
-            _ => {}
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {}
         }
         self.user("Please find out why the build is slow.");
     }
@@ -118,7 +118,6 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -191,7 +190,6 @@ impl Writer {
                     }));
                 }
             }
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
             SessionAgent::GeminiCli => {
                 let calls: Vec<Value> = calls
                     .iter()
