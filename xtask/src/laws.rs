@@ -280,7 +280,7 @@ mod tests {
             (&["--cases", "many"], "`--cases many` is not a number"),
             (
                 &["--cases", "1", "--dialect", "x"],
-                "unknown dialect `x`; known: openai-chat, openai-responses, anthropic, gemini, bedrock",
+                "unknown dialect `x`; known: openai-chat, openai-responses, anthropic, gemini, bedrock, gemini-interactions",
             ),
         ];
         for (arguments, expected) in table {

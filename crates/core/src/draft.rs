@@ -141,6 +141,8 @@ pub struct DraftBody<'a> {
     pub defects: Vec<FileDefect>,
     /// Rules whose findings do not stop the agent. Their repair must not remove thinking.
     pub optional: RuleSet,
+    /// Nothing is left of the messages of the document that this one was converted from.
+    pub emptied: bool,
     /// The open calls at the end wait on purpose: the agent noted that it will answer them later.
     pub tail_waits: bool,
     /// Calls that another call made, or that belong to a toolset, in the order of their positions.

@@ -227,7 +227,8 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
 /// Keeps a history from becoming empty, which no provider accepts and no parser recognizes: a short
 /// user message replaces the removed content.
 fn keep_nonempty(state: &mut RepairState<'_, '_>) {
-    if state.messages.is_empty() && !state.input.messages.is_empty() {
+    let had_messages = !state.input.messages.is_empty() || state.input.body.emptied;
+    if state.messages.is_empty() && had_messages {
         let text = placeholder::opening_text(state.policy().language);
         state.messages.push(RepairedMessage::with_text(Role::User, text));
         let note = "no other message is left: a short user message is inserted".to_owned();

@@ -263,7 +263,7 @@ fn encode_request(
     names.append(&mut encoded.renamed_tools);
     names.sort_by(|one, two| one.old.cmp(&two.old));
     names.dedup();
-    let repaired = repair_for_target(body, encoded, preamble, profile, to, options)?;
+    let repaired = repair_for_target(messages, body, encoded, preamble, profile, to, options)?;
     Ok(ConvertedRequest {
         body: repaired.body,
         losses,
@@ -337,6 +337,7 @@ fn read_preamble(out: &mut String, to: Format, request: bool) -> Option<DraftBod
         surrogates: Vec::new(),
         defects: Vec::new(),
         optional: body.optional,
+        emptied: false,
         tail_waits: false,
         owned_calls: Arc::default(),
         references: Arc::default(),
@@ -351,8 +352,9 @@ struct RepairedRequest {
     remaining: Report,
 }
 
-/// Repairs the document for the target provider.
+/// Repairs the document for the target provider. The source had so many `messages`.
 fn repair_for_target(
+    messages: usize,
     body: String,
     encoded: EncodedHistory<'_>,
     preamble: RequestPreamble,
@@ -366,7 +368,7 @@ fn repair_for_target(
     let (list, object) = (encoded.list, preamble.object);
     let known = preamble.body.filter(|_| !profile.parses_arguments());
     let outlined = known.and_then(|preamble| encoded.outline.finish(&body, preamble));
-    let (draft, frame) = match outlined {
+    let (mut draft, frame) = match outlined {
         Some(draft) => {
             debug_assert!(matches_outline(&draft, &body, to), "not what a reader sees: {body}");
             (draft, DocumentFrame { document: Span::new(0, body.len()), list: Some(list), object })
@@ -376,6 +378,7 @@ fn repair_for_target(
             (document.draft, document.frame)
         }
     };
+    draft.body.emptied = messages > 0 && draft.messages.is_empty();
     let repair = repair(&draft, &check_options);
     if repair.is_untouched() {
         let remaining = repair.after;

@@ -53,7 +53,8 @@ fn says_something(value: &Value) -> bool {
     }
 }
 
-/// Items that cannot be interpreted: their type or id is not a string.
+/// Items that cannot be interpreted: their type or id is not a string. And requests for compaction,
+/// which a repair leaves where they are.
 fn is_junk(list: &Value) -> bool {
     let junk = |it: &Value| it.as_str().is_none() && !it.is_null();
     list.as_array().into_iter().flatten().any(|item| {
@@ -62,6 +63,7 @@ fn is_junk(list: &Value) -> bool {
         // Reasoning without its content; providers require the field, and it must not be invented.
         let hollow = |it: &Value| it["type"] == "thinking" && !it["thinking"].is_string();
         junk(&item["type"])
+            || item["type"] == "compaction_trigger"
             || junk(&item["id"])
             || searches && junk(&item["call_id"])
             || blocks.into_iter().any(hollow)

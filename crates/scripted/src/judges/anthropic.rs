@@ -55,6 +55,7 @@ pub(super) fn judge(request: &Value, purpose: RequestPurpose) -> JudgeResult {
     ids(messages)?;
     pairs(messages)?;
     server::judge(messages)?;
+    references(request, messages)?;
     tail(request, messages)?;
     thinking::judge(request, messages)
 }
@@ -88,6 +89,35 @@ fn tools(request: &Value) -> JudgeResult {
             if tool.get("input_schema").is_none() {
                 let detail = format!("tools.{at}.custom.input_schema: Field required");
                 return Err(JudgeObjection::new(detail));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tools may also come from MCP servers, toolsets and changes inside the conversation.
+fn references(request: &Value, messages: &[Value]) -> JudgeResult {
+    let tools = list(request, "tools");
+    let text_of = Value::Array(messages.to_vec()).to_string();
+    let from_elsewhere = request.get("mcp_servers").is_some()
+        || tools.iter().any(|tool| text(tool, "name").is_none() || has_type(tool, "mcp_toolset"))
+        || ["tool_addition", "mcp_tool_listing"].iter().any(|name| text_of.contains(name));
+    if from_elsewhere {
+        return Ok(());
+    }
+    for (at, message) in messages.iter().enumerate() {
+        for block in blocks_of(message) {
+            let content = block.get("content");
+            let nested = content.and_then(|it| it.get("tool_references"));
+            let found = content.into_iter().chain(nested).filter_map(Value::as_array).flatten();
+            for tool in found.filter(|it| has_type(it, "tool_reference")) {
+                let name = text(tool, "tool_name").unwrap_or_default();
+                if !tools.iter().any(|tool| text(tool, "name") == Some(name)) {
+                    let detail = format!(
+                        "messages.{at}: Tool reference '{name}' not found in available tools"
+                    );
+                    return Err(JudgeObjection::new(detail).code("tool_reference_unresolved"));
+                }
             }
         }
     }

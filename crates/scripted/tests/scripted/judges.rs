@@ -25,6 +25,9 @@ const BEYOND_REPAIR: &[&str] = &[
     "'tools'",
     "'tools[",
     "'model'",
+    "`model` or `agent` must be set",
+    // Whether it is a leftover is the client's to say.
+    "must be the last item",
     // On the server.
     "Item with id 'x'",
     // Odd types and missing halves of things that are neither calls nor answers.

@@ -1,7 +1,8 @@
 //! Every change of a repair is needed.
 
 use foxwedge_core::{
-    Edit, PartSource, Repair, RepairedMessage, Span, Strategy, TailPolicy, UnansweredPolicy, check,
+    Edit, PartKind, PartSource, Repair, RepairedMessage, Span, Strategy, TailPolicy,
+    UnansweredPolicy, check,
 };
 use foxwedge_formats::{OutlinedDocument, outline_options, read};
 use serde_json::Value;
@@ -24,8 +25,15 @@ pub(super) fn needed(
 ) -> LawVerdict {
     // Lone surrogates are not JSON values, and reasoning that is dropped with an edit has no
     // finding. A provider-run call is unfinished only while something follows it.
+    // Without ids, results pair by their number, so each depends on all others of its turn.
+    let has_ids = reading.draft.parts.iter().all(|part| match &part.kind {
+        PartKind::Answer(answer) => !answer.id.is_none(),
+        _ => true,
+    });
     let excused = |edit: &Edit| {
-        edit.strategy == Strategy::DropThinking || matches!(edit.code, 206 | 313 | 601)
+        edit.strategy == Strategy::DropThinking
+            || matches!(edit.code, 206 | 313 | 601)
+            || edit.code == 102 && edit.strategy == Strategy::Drop && !has_ids
     };
     // Which calls are still running depends on what follows, and state on the server may answer any
     // call.

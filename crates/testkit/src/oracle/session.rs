@@ -28,6 +28,8 @@ pub struct SessionConversation {
     pub lines: Vec<Vec<usize>>,
     /// Lines that a compaction carried over. The path over parents does not contain them.
     pub carried: Vec<usize>,
+    /// A hook put off the calls of the last reply.
+    pub deferred: bool,
 }
 
 impl SessionConversation {
@@ -47,7 +49,11 @@ impl SessionConversation {
 /// The conversation in a session file of `agent`. An unknown agent has none.
 pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
     match agent {
-        "claude-code" => linked::view(&lines::records(bytes), &claude_code::MANNER),
+        "claude-code" => {
+            let records = lines::records(bytes);
+            let deferred = claude_code::is_deferred(&records);
+            SessionConversation { deferred, ..linked::view(&records, &claude_code::MANNER) }
+        }
         "neovate" => linked::view(&lines::records(bytes), &neovate::MANNER),
         "codex" => codex::view(&lines::records(bytes)),
         "cline" => cline::view(bytes),

@@ -189,7 +189,8 @@ fn agreement(
 
 /// What the oracle finds in a conversation, for the rules that are enabled.
 fn complaints(case: &LawCase, conversation: &SessionConversation) -> Vec<RuleViolation> {
-    let (options, pending) = (case.question(), case.policy.tail == TailPolicy::Pending);
+    let options = case.question();
+    let pending = case.policy.tail == TailPolicy::Pending || conversation.deferred;
     let messages = conversation.messages.iter().map(|message| as_sent(case, message)).collect();
     let judged = violations(case.wire.name(), case.profile.name(), pending, &messages);
     judged.into_iter().filter(|violation| options.rules.has(violation.code)).collect()

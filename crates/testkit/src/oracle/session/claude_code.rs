@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::linked::{CarriedOver, LinkedAgent};
+use super::{
+    LineRecord,
+    linked::{CarriedOver, LinkedAgent},
+};
 
 pub(super) const MANNER: LinkedAgent =
     LinkedAgent { is_linked: |_| true, message, key, carried, leaves_hollow: true, leaves_blank };
@@ -11,6 +14,16 @@ pub(super) const MANNER: LinkedAgent =
 fn leaves_blank(version: Option<&str>) -> bool {
     let old = |version: &str| version.starts_with("1.") || version.starts_with("2.0.");
     !version.is_some_and(old)
+}
+
+/// Whether a hook put off calls after the last message of the main conversation.
+pub(super) fn is_deferred(records: &[LineRecord]) -> bool {
+    let is_message = |record: &Value| record["isSidechain"] != true && message(record).is_some();
+    let behind = records.iter().rev().take_while(|record| !is_message(&record.value));
+    behind.into_iter().any(|record| {
+        record.value["type"] == "attachment"
+            && record.value["attachment"]["type"] == "hook_deferred_tool"
+    })
 }
 
 /// The message in a record.
