@@ -76,9 +76,10 @@ pub(super) fn judge(request: &Value) -> JudgeResult {
     for (at, item) in input.iter().enumerate() {
         items::judge(item, &format!("input[{at}]"))?;
     }
-    if let Some(at) = input.iter().rev().skip(1).rposition(|it| kind(it) == "compaction_trigger") {
+    let before_last = input.split_last().map_or(&[][..], |(_, before)| before);
+    if let Some(at) = before_last.iter().position(|it| kind(it) == "compaction_trigger") {
         let detail = "A 'compaction_trigger' must be the last item of the input.";
-        return Err(JudgeObjection::new(detail).at(&format!("input[{at}]")));
+        return Err(JudgeObjection::new(detail).at(format!("input[{at}]")));
     }
     item_ids(request, input)?;
     pairs(input)?;

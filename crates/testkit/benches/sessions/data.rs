@@ -85,7 +85,12 @@ impl Writer {
                 "sessionId": id(1), "projectHash": "abc", "startTime": "2026-01-01T00:00:00.000Z",
                 "lastUpdated": "2026-01-01T00:00:00.000Z", "kind": "main"
             })),
-            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Cline => {}
+            SessionAgent::ClaudeCode
+            | SessionAgent::Neovate
+            | SessionAgent::Cline
+            // Message lists are not measured here.
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => {}
         }
         self.user("Please find out why the build is slow.");
     }
@@ -118,6 +123,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -136,6 +142,7 @@ impl Writer {
         let input = |n: usize| json!({"path": format!("src/module_{turn}/file_{n}.rs"), "text": words(turn + n, 250)});
         let text = words(turn, 400);
         match self.agent {
+            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
             SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),
             SessionAgent::Neovate => {
                 let mut parts = vec![json!({"type": "text", "text": text})];
