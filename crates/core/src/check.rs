@@ -198,9 +198,9 @@ impl Findings<'_, '_, '_> {
     ) -> &mut Finding {
         self.flush_finding();
         // A turn that holds something of an unknown type is left as it is.
-        // Lone surrogates, missing roles and defects of the file are repaired there, too: they have
-        // nothing to do with pairing.
-        let of_turn = self.rule.code < 700 && !matches!(self.rule.code, 313 | 407);
+        // Lone surrogates, undeclared tools and defects of the file are repaired there, too: they
+        // have nothing to do with pairing.
+        let of_turn = self.rule.code < 700 && !matches!(self.rule.code, 313 | 405);
         let is_unknown = of_turn && self.context.pairing.is_in_unknown_turn(message);
         let fix = if is_unknown { Fix::NONE } else { fix };
         let profile = self.context.profile();

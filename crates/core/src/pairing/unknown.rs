@@ -3,10 +3,12 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use crate::draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, PartKind};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult};
+
+use crate::draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, Part, PartKind};
 
 /// The messages of turns with something of an unknown type, and of all turns that share an id with
-/// one of them. Adjacent messages form one range.
+/// one of them or whose id something unknown names. Adjacent messages form one range.
 pub(super) fn unknown_turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
     if !draft.features.intersects(DraftFeatures::UNKNOWN) {
         return Vec::new();
@@ -31,8 +33,11 @@ pub(super) fn unknown_turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
         }
         for at in turn_around(draft, at) {
             found[at] = true;
-            let ids = draft.parts_of(&draft.messages[at]).iter().filter_map(|part| part.kind.id());
-            waiting.extend(ids.filter_map(|id| by_id.remove(id)).flatten());
+            for part in draft.parts_of(&draft.messages[at]) {
+                visit_ids(draft.source, part, &mut |id| {
+                    waiting.extend(by_id.remove(id).into_iter().flatten());
+                });
+            }
         }
     }
     let mut turns: Vec<Range<usize>> = Vec::new();
@@ -49,6 +54,28 @@ pub(super) fn unknown_turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
 pub(super) fn contains(turns: &[Range<usize>], message: usize) -> bool {
     let at = turns.partition_point(|turn| turn.end <= message);
     turns.get(at).is_some_and(|turn| turn.contains(&message))
+}
+
+/// Calls `visit` with the id of a part. Which field of something unknown holds an id is unknown,
+/// too, so each of its strings may be one.
+fn visit_ids(source: &str, part: &Part<'_>, visit: &mut dyn FnMut(&str)) {
+    match &part.kind {
+        PartKind::Unknown => {
+            // Whoever read the document has checked its syntax.
+            let _ = visit_strings(&mut JsonScanner::within(source, part.span), visit);
+        }
+        kind => kind.id().into_iter().for_each(visit),
+    }
+}
+
+fn visit_strings(scan: &mut JsonScanner<'_>, visit: &mut dyn FnMut(&str)) -> ScanResult<()> {
+    match scan.shape()? {
+        JsonShape::Object => drop(scan.object(|scan, _, _| visit_strings(scan, visit))?),
+        JsonShape::Array => drop(scan.array(|scan, _| visit_strings(scan, visit))?),
+        JsonShape::String => visit(&scan.string()?.text(scan.source())),
+        _ => drop(scan.skip()?),
+    }
+    Ok(())
 }
 
 /// The turn that a message belongs to: the model's messages, and the results that follow them.

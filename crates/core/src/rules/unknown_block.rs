@@ -51,15 +51,19 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
                 draft.parts_of(message).iter().map(move |part| (at, part))
             })
         };
+        let Some(alone) = parts().find(|(_, part)| is_alone(part)) else { continue };
         let unknown = parts().find(|(_, part)| matches!(part.kind, PartKind::Unknown));
-        let Some((at, unknown)) = unknown.filter(|_| parts().any(|(_, part)| is_alone(part)))
-        else {
-            continue;
+        let text = match unknown {
+            Some(_) => {
+                "this has an unknown type, and a call or result of its turn has no counterpart; \
+                 the turn is left as it is"
+            }
+            None => {
+                "this has no counterpart, but something of an unknown type names its id; the turn \
+                 is left as it is"
+            }
         };
-        let text =
-            "this has an unknown type, and a call or result of its turn has no counterpart; \
-                    the turn is left as it is"
-                .to_owned();
-        findings.add(at, unknown.span, text, Fix::NONE);
+        let (at, part) = unknown.unwrap_or(alone);
+        findings.add(at, part.span, text.to_owned(), Fix::NONE);
     }
 }

@@ -44,16 +44,19 @@ impl ProcessFamily {
     }
 
     /// Kills these processes, then all other members, until two checks in a row find none: a
-    /// process that is just executing another program can be missed once.
+    /// process that is just executing another program can be missed once, and one that was killed
+    /// is alive until it runs again.
     pub(super) fn kill(&self, first: &BTreeMap<u32, ProcessStat>) {
         let deadline = Instant::now() + KILL_TIMEOUT;
         // Processes that we may not kill.
         let mut spared = BTreeSet::new();
+        let mut known = first.clone();
         kill_members(first, &mut spared);
         let mut empty_checks = 0;
         while empty_checks < 2 && Instant::now() < deadline {
-            let mut members = self.members();
+            let mut members = self.members_with(&known);
             members.retain(|pid, _| !spared.contains(pid));
+            known.extend(members.iter().map(|(pid, entry)| (*pid, entry.clone())));
             empty_checks = if members.is_empty() { empty_checks + 1 } else { 0 };
             kill_members(&members, &mut spared);
             if empty_checks < 2 {
@@ -65,13 +68,23 @@ impl ProcessFamily {
     /// All living members: those in its group, those with its mark, and their descendants by
     /// parentage or by session.
     pub(super) fn members(&self) -> BTreeMap<u32, ProcessStat> {
+        self.members_with(&BTreeMap::new())
+    }
+
+    /// All living members, including those that were known to be members while their parents lived.
+    fn members_with(&self, known: &BTreeMap<u32, ProcessStat>) -> BTreeMap<u32, ProcessStat> {
         let all = living_processes(self.start_time);
         let own_pid = std::process::id();
         let finder = Finder::new(self.mark.as_bytes());
+        let is_known = |pid: &u32, entry: &ProcessStat| {
+            known.get(pid).is_some_and(|known| known.start_time == entry.start_time)
+        };
         let mut members = BTreeMap::new();
         for (pid, entry) in &all {
             let is_ours = *pid == own_pid || *pid <= 1;
-            if !is_ours && (entry.group == self.leader || is_marked(*pid, &finder)) {
+            let is_member =
+                entry.group == self.leader || is_known(pid, entry) || is_marked(*pid, &finder);
+            if !is_ours && is_member {
                 members.insert(*pid, entry.clone());
             }
         }
@@ -156,6 +169,25 @@ pub(super) fn variables(pid: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn member_without_marks_stays_one_after_its_parent_is_gone() -> std::io::Result<()> {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn()?;
+        let stat = ProcessStat::of(child.id());
+        let family = ProcessFamily {
+            leader: u32::MAX,
+            mark: "no process has this".to_owned(),
+            start_time: 0,
+        };
+        let known: BTreeMap<_, _> = stat.map(|stat| (child.id(), stat)).into_iter().collect();
+        let is_alone = !family.members().contains_key(&child.id());
+        let is_found = family.members_with(&known).contains_key(&child.id());
+        family.kill(&known);
+        let is_alive = ProcessStat::of(child.id()).is_some_and(|stat| stat.is_alive());
+        child.wait()?;
+        assert!(is_alone && is_found && !is_alive, "{is_alone} {is_found} {is_alive}");
+        Ok(())
+    }
 
     #[test]
     fn this_process_is_alive_but_never_a_member() {

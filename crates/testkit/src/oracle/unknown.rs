@@ -1,5 +1,7 @@
 //! Rule 603: turns that hold something of an unknown type are left as they are.
 
+use serde_json::Value;
+
 use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleMessage, OracleRole};
 use super::{OracleProfile::*, OracleRule, RuleCase, items, steps};
 use crate::dialect::TestFormat;
@@ -36,11 +38,13 @@ pub(super) fn unknown_messages(
     while let Some(at) = next.pop() {
         for at in turn_of(layout, messages, at).filter(|at| !inside[*at]).collect::<Vec<_>>() {
             inside[at] = true;
-            let ids: Vec<String> = messages[at]
-                .blocks
-                .iter()
-                .filter_map(|block| pair_id(format, block.kind, block.body))
-                .collect();
+            let mut ids = Vec::new();
+            for block in &messages[at].blocks {
+                match block.kind {
+                    OracleBlockKind::Unknown => collect_texts(block.body, &mut ids),
+                    kind => ids.extend(pair_id(format, kind, block.body)),
+                }
+            }
             let shares =
                 |other: &OracleMessage<'_>| own_ids(other).iter().any(|id| ids.contains(id));
             next.extend((0..messages.len()).filter(|it| !inside[*it] && shares(&messages[*it])));
@@ -49,7 +53,17 @@ pub(super) fn unknown_messages(
     inside
 }
 
-fn pair_id(format: TestFormat, kind: OracleBlockKind, body: &serde_json::Value) -> Option<String> {
+/// Everything in an unknown block that may be an id.
+fn collect_texts(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(fields) => fields.values().for_each(|value| collect_texts(value, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn pair_id(format: TestFormat, kind: OracleBlockKind, body: &Value) -> Option<String> {
     let keys: &[&str] = match (format, kind) {
         (TestFormat::Responses, _) => return items::call_id(body).map(str::to_owned),
         (TestFormat::Interactions, _) => return steps::call_id(body).map(str::to_owned),
@@ -129,12 +143,16 @@ fn unknown_block(case: &RuleCase<'_>) -> Vec<String> {
     while at < inside.len() {
         let end = at + inside[at..].iter().take_while(|inside| **inside).count();
         let unknown = (at..end).find(|at| reading.messages[*at].has(OracleBlockKind::Unknown));
-        if let Some(unknown) = unknown
-            && unpaired.iter().any(|one| (at..end).contains(&one.0) && alone(one))
-        {
-            let blocks = &reading.messages[unknown].blocks;
-            let block = blocks.iter().position(|block| block.kind == OracleBlockKind::Unknown);
-            found.push(reading.at(unknown, block.unwrap_or(0)));
+        let lone = unpaired.iter().find(|one| (at..end).contains(&one.0) && alone(one));
+        if let Some((lone, ..)) = lone {
+            let place = unknown.unwrap_or(*lone);
+            let is_place = |kind| match unknown {
+                Some(_) => kind == OracleBlockKind::Unknown,
+                None => matches!(kind, OracleBlockKind::Call | OracleBlockKind::Answer),
+            };
+            let blocks = &reading.messages[place].blocks;
+            let block = blocks.iter().position(|block| is_place(block.kind));
+            found.push(reading.at(place, block.unwrap_or(0)));
         }
         at = end.max(at + 1);
     }
