@@ -430,8 +430,18 @@ fn replace_answer(
 
 /// Whether a second answer to a call replaces the first.
 pub(crate) fn replaces(draft: &Draft<'_>, first: usize, second: usize) -> bool {
+    let has_output = |part: usize| match &draft.parts[part].kind {
+        PartKind::Answer(answer) => !answer.content.is_empty(),
+        _ => false,
+    };
     is_empty_answer(draft, first) && !is_empty_answer(draft, second)
+        // A patch may have only a status.
+        || is_patch(draft, first) && !has_output(first) && has_output(second)
         || is_placeholder_answer(draft, first) && !is_placeholder_answer(draft, second)
+}
+
+fn is_patch(draft: &Draft<'_>, part: usize) -> bool {
+    matches!(&draft.parts[part].kind, PartKind::Answer(answer) if answer.family == CallFamily::ApplyPatch)
 }
 
 /// Whether a second answer is a placeholder, is empty, or has the same content as the first.

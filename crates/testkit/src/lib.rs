@@ -32,8 +32,8 @@ pub use oracle::{
     Beat, DocumentGist, GistCall, GistFacet, GistMedia, GistSide, MessageSurvival, PROFILES,
     RequiredMessages, RuleViolation, SessionConversation, ShorterHistory, TextInventory, all_text,
     became, calls_before_assistant, common, count, declared, difference, gist, has_user, inventory,
-    loose_calls, lost, missing, owed, parted, plain_walk, session_view, stays, told, unsaid,
-    violations,
+    loose_calls, lost, lost_user, missing, owed, parted, plain_walk, session_view, stays, told,
+    unsaid, violations,
 };
 pub use random::Random;
 pub use shape::{body, messages};

@@ -307,9 +307,12 @@ fn remove_empty_texts(state: &mut RepairState<'_, '_>, early: bool) {
             }
             continue;
         }
-        state
-            .load_message(at)
-            .retain_parts(|part| !empty_text::is_refused(profile, format, &part.part.kind));
+        let message = state.load_message(at);
+        message.retain_parts(|part| !empty_text::is_refused(profile, format, &part.part.kind));
+        if format == Format::OpenaiChat && message.parts.is_empty() {
+            // An empty list is written as an empty string.
+            message.content = ContentShape::Text;
+        }
         state.note_edit(
             308,
             Strategy::Drop,

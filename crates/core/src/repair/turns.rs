@@ -202,19 +202,25 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let (format, layout) = (state.input.format, state.input.layout());
     let words = placeholder::bridge_text(state.policy().language);
     let input = state.input;
+    let (_, pairing) = state.draft_with_pairing();
     let old = std::mem::take(&mut state.messages);
     // Whether the last message holds answers, including those of messages joined to it.
     let mut answered = false;
-    for message in old {
+    for (index, message) in old.into_iter().enumerate() {
         let answers = bridge
             && alone
             && layout == MessageLayout::Blocks
             && message.holds(input, |kind| matches!(kind, PartKind::Answer(_)));
         let was_answered = std::mem::replace(&mut answered, answers);
-        let Some(before) = state.messages.last_mut() else {
+        // Nothing is joined or inserted in a turn that holds something of an unknown type.
+        let after_unknown = index > 0 && pairing.is_in_unknown_turn(index - 1);
+        let in_unknown = after_unknown && pairing.is_in_unknown_turn(index);
+        let Some(before) = state.messages.last_mut().filter(|_| !in_unknown) else {
             state.messages.push(message);
             continue;
         };
+        // Its role stays unknown, so it takes in no other message.
+        let takes_in = !(after_unknown && before.role == Role::Unknown);
         let users = before.role.is_user() && message.role.is_user();
         let needs_bridge = bridge
             && message.role.is_user()
@@ -248,7 +254,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
                 Vec::new(),
                 format!("`{words}` is inserted between result and user message"),
             );
-        } else if order && joins && !removed_later {
+        } else if order && joins && takes_in && !removed_later {
             merge_messages(input, before, message);
             answered |= was_answered;
             let at = state.messages.len() - 1;

@@ -1,7 +1,7 @@
 #![doc = include_str!("role_order.md")]
 
 use super::prelude::*;
-use crate::draft::Format;
+use crate::draft::{Format, Role};
 use crate::{
     check::{Findings, RuleContext},
     draft::{DraftFeatures, MessageLayout},
@@ -47,7 +47,10 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         if refused {
             let side = if users { "user" } else { "assistant" };
             let text = format!("two {side} messages in a row");
-            findings.add(at, message.span, text, Fix::safe(Strategy::Merge));
+            // A message whose role is unknown and stays so takes in no other.
+            let stays = before.role == Role::Unknown && context.pairing.is_in_unknown_turn(at - 1);
+            let fix = if stays { Fix::NONE } else { Fix::safe(Strategy::Merge) };
+            findings.add(at, message.span, text, fix);
         }
     }
 }

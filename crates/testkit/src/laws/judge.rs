@@ -12,7 +12,7 @@ use super::{
     needed::needed,
     written::{ordered, still_answers},
 };
-use crate::{PLACEHOLDERS, has_user, inventory, lost, violations};
+use crate::{PLACEHOLDERS, inventory, lost, lost_user, violations};
 
 pub(super) type LawVerdict = Result<(), (&'static str, String)>;
 
@@ -133,7 +133,7 @@ fn conserving(case: &LawCase, before: &Value, fixed: &str) -> LawVerdict {
     }
     still_answers(case, before, &after)?;
     let format = case.wire.name();
-    if has_user(format, before) && !has_user(format, &after) {
+    if lost_user(format, before, &after) {
         return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
     }
     Ok(())

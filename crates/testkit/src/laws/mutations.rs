@@ -22,7 +22,7 @@ use super::{
     least, shrink,
     written::still_answers,
 };
-use crate::{has_user, mutate};
+use crate::{lost_user, mutate};
 
 /// Runs all cases in sequence.
 pub fn campaign(options: &LawOptions) -> LawTally {
@@ -140,7 +140,7 @@ pub fn judge(
     let values = [source, fixed.as_str()].map(serde_json::from_str::<Value>);
     if let [Ok(before), Ok(after)] = &values {
         let format = found.wire.name();
-        if has_user(format, before) && !has_user(format, after) {
+        if lost_user(format, before, after) {
             return breach("conserving", format!("nobody asks anything any more\nafter {fixed}"));
         }
         still_answers(&case, before, after)?;

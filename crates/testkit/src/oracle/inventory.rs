@@ -48,12 +48,16 @@ pub fn lost(format: &str, before: &TextInventory, after: &Value) -> Vec<String> 
         after_text.push_str(&answer);
     }
     let written = after.to_string();
+    let texts = strings(after);
     let is_kept = |wanted: &str| {
         let parsed = serde_json::from_str::<Value>(wanted).ok().filter(Value::is_object);
         let strings = parsed.as_ref().map(strings).unwrap_or_default();
         let in_pieces = !strings.is_empty() && strings.iter().all(|leaf| after_text.contains(leaf));
         let as_value = parsed.is_some() && strings.is_empty() && written.contains(wanted);
-        after_text.contains(wanted) || in_pieces || as_value
+        // Quoted, in the order of its own keys.
+        let is_quoted = |text: &&str| serde_json::from_str::<Value>(text).ok() == parsed;
+        let as_text = || parsed.is_some() && texts.iter().any(is_quoted);
+        after_text.contains(wanted) || in_pieces || as_value || as_text()
     };
     let all = before.user_texts.iter().chain(&before.answers);
     all.filter(|wanted| !is_kept(wanted)).cloned().collect()

@@ -36,7 +36,7 @@ pub use gist::{
     missing, unsaid,
 };
 pub use inventory::{TextInventory, all_text, inventory, lost};
-pub use repairs::{calls_before_assistant, has_user, loose_calls, owed};
+pub use repairs::{calls_before_assistant, has_user, loose_calls, lost_user, owed};
 pub use session::{SessionConversation, plain_walk, session_view, told};
 pub use units::{
     MessageSurvival, RequiredMessages, ShorterHistory, became, common, count, parted, stays,
@@ -101,13 +101,19 @@ pub fn violations(
     ];
     let mut found = Vec::new();
     let inside = unknown::unknown_messages(format, case.reading.layout, &case.reading.messages);
+    // A message whose role is unknown and stays so takes in no other.
+    let after_unknown_role = |at: usize| {
+        let before = at.checked_sub(1).and_then(|at| case.reading.messages.get(at));
+        before.is_some_and(|before| !before.known) && inside.get(at - 1) == Some(&true)
+    };
     for (code, rule) in rules.into_iter().flatten() {
         found.extend(rule(&case).into_iter().map(|at| {
             let message = at.trim_start_matches('[').split(']').next();
             let message = message.and_then(|index| index.parse::<usize>().ok());
             let may_stay = matches!(code, 314 | 603 | 605)
                 || *code == 601 && case.reading.layout == reading::OracleLayout::Items
-                || message.is_some_and(|at| inside.get(at) == Some(&true));
+                || message.is_some_and(|at| inside.get(at) == Some(&true))
+                || *code == 402 && message.is_some_and(|at| after_unknown_role(at));
             RuleViolation { code: *code, at, may_stay }
         }));
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     CallMatching,
-    reading::{DocumentReading, OracleBlock, OracleBlockKind, OracleRole, text},
+    reading::{DocumentReading, OracleBlock, OracleBlockKind, OracleMessage, OracleRole, text},
 };
 use crate::{PLACEHOLDERS, dialect::TestFormat};
 
@@ -13,6 +13,15 @@ pub fn has_user(format: &str, document: &Value) -> bool {
     let Some(format) = TestFormat::named(format) else { return false };
     let messages = DocumentReading::new(format, document).messages;
     messages.iter().any(|message| message.role == OracleRole::User && message.known)
+}
+
+/// Whether a user message is in `before`, but none is left in `after`. A message of `after` whose
+/// role is missing or unknown may be the user's.
+pub fn lost_user(format: &str, before: &Value, after: &Value) -> bool {
+    let Some(wire) = TestFormat::named(format) else { return false };
+    let messages = DocumentReading::new(wire, after).messages;
+    let may_ask = |message: &OracleMessage<'_>| !message.known && !message.blocks.is_empty();
+    has_user(format, before) && !has_user(format, after) && !messages.iter().any(may_ask)
 }
 
 /// The number of calling messages that are directly followed by another assistant message.
