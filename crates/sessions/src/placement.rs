@@ -36,7 +36,7 @@ pub(super) fn place_records(
     let relinks = fixed.any(|defect| matches!(defect.code, 701..=704));
     let moved = moved_records(rewriter, plan, relinks);
     let mut places = RecordPlacement { moved, ..RecordPlacement::default() };
-    move_late_records(rewriter, plan, gone, &mut places.moved);
+    move_late_records(rewriter, plan, gone, relinks, &mut places.moved);
     // After everything of its turn that precedes it; a result never before its call.
     let mut anchor = None;
     let mut last_role = Role::User;
@@ -108,8 +108,10 @@ fn move_late_records(
     rewriter: &LinkedFileRewriter<'_, '_>,
     plan: &[PlannedRecord<'_, '_>],
     gone: &HashSet<u32>,
+    relinks: bool,
     moved: &mut HashSet<u32>,
 ) {
+    let relinks = relinks || !moved.is_empty();
     let own_reply = |planned: &PlannedRecord<'_, '_>| {
         let carried = |record| rewriter.standing(record) == ChainStatus::Carried;
         planned.role == Role::Assistant && !planned.record().is_some_and(carried)
@@ -134,8 +136,8 @@ fn move_late_records(
             let touched = plan
                 .iter()
                 .filter(|planned| planned.slot >= first_message)
-                .any(|planned| matches!(planned.origin, RecordOrigin::Changed(..)));
-            if touched || loses_record(rewriter, gone, &own) {
+                .any(|planned| !matches!(planned.origin, RecordOrigin::Unchanged(_)));
+            if relinks || touched || loses_record(rewriter, gone, &own) {
                 let later = plan.iter().skip_while(|planned| planned.record() != Some(record));
                 let later = later.skip(1).filter_map(PlannedRecord::record);
                 // Records that a compaction carried over stay where they are.

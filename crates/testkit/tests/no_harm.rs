@@ -94,10 +94,7 @@ fn searches_that_the_provider_runs_are_not_paired() {
 fn a_search_of_the_client_that_nobody_answered_gets_an_output_and_stays() {
     let document = r#"[{"role":"user","content":"q"},{"type":"tool_search_call","id":"tsc_1","call_id":"c","execution":"client","arguments":{}}]"#;
     let fixed = fixed(Format::OpenaiResponses, Profile::OpenaiResponses, document);
-    assert!(
-        fixed.contains("tool_search_call") && fixed.contains("function_call_output"),
-        "{fixed}"
-    );
+    assert!(fixed.contains("tool_search_call") && fixed.contains("tool_search_output"), "{fixed}");
     untouched(Format::OpenaiResponses, Profile::OpenaiResponses, &fixed);
 }
 
@@ -373,4 +370,19 @@ fn a_misplaced_real_result_takes_the_place_of_a_placeholder() {
     let document = r#"[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"f","input":{}},{"type":"tool_result","tool_use_id":"x","content":"real"}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"[Tool use interrupted]"}]}]"#;
     let fixed = fixed(Format::Anthropic, Profile::Anthropic, document);
     assert!(!fixed.contains("[Tool use") && !fixed.contains("[foxwedge]"), "{fixed}");
+}
+
+#[test]
+fn a_call_whose_id_something_unknown_names_is_not_answered() {
+    let document = r#"[{"role":"user","content":"q"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"role":"user","content":"and?"},{"type":"future_output","of":["c"]}]"#;
+    assert_eq!(fixed(Format::OpenaiResponses, Profile::OpenaiResponses, document), document);
+    let report = checked(Format::OpenaiResponses, Profile::OpenaiResponses, document);
+    let codes: Vec<u16> = report.findings.iter().map(|finding| finding.rule.code).collect();
+    assert_eq!(codes, [603]);
+}
+
+#[test]
+fn a_missing_role_beside_something_unknown_stays_missing() {
+    let document = r#"[{"role":"user","content":"q"},{"content":[{"type":"future_block"}]},{"role":"user","content":"and?"}]"#;
+    assert_eq!(fixed(Format::Anthropic, Profile::Strict, document), document);
 }

@@ -309,10 +309,6 @@ fn remove_empty_texts(state: &mut RepairState<'_, '_>, early: bool) {
         }
         let message = state.load_message(at);
         message.retain_parts(|part| !empty_text::is_refused(profile, format, &part.part.kind));
-        if format == Format::OpenaiChat && message.parts.is_empty() {
-            // An empty list is written as an empty string.
-            message.content = ContentShape::Text;
-        }
         state.note_edit(
             308,
             Strategy::Drop,

@@ -37,8 +37,8 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             .filter_map(|part| part.kind.id())
             .collect()
     };
-    let called = ids(|kind| matches!(kind, PartKind::Call(_)));
-    let answered = ids(|kind| matches!(kind, PartKind::Answer(_)));
+    let called = ids(|kind| matches!(kind, PartKind::Call(_) | PartKind::ServerCall(_)));
+    let answered = ids(|kind| matches!(kind, PartKind::Answer(_) | PartKind::ServerAnswer(_)));
     let is_alone = |part: &Part<'_>| match &part.kind {
         PartKind::Call(call) => call.id.as_deref().is_none_or(|id| !answered.contains(id)),
         PartKind::Answer(answer) => answer.id.as_deref().is_none_or(|id| !called.contains(id)),

@@ -1,7 +1,8 @@
 //! Writes chat messages.
 
 use foxwedge_core::{
-    Draft, Message, MessageFlags, PartKind, PartSource, RepairedMessage, RepairedPart, Role, Span,
+    ContentShape, Draft, Message, MessageFlags, PartKind, PartSource, RepairedMessage,
+    RepairedPart, Role, Span,
 };
 
 use super::outline::{is_custom_type, is_media};
@@ -41,7 +42,11 @@ pub(crate) fn rewrite_message(
         let old_parts = old.iter().filter(|part| is_content(&part.kind)).map(|part| part.span);
         let new_parts = || message.parts.iter().filter(|repaired| is_content(&repaired.part.kind));
         if !is_unchanged(old_parts, new_parts()) {
-            let write = |out: &mut SpliceWriter<'_>| write_content(out, &content_parts(message));
+            let write = |out: &mut SpliceWriter<'_>| match message.parts.is_empty() {
+                // A message that lost its content, but has to stay, is as empty as before.
+                true if message.content == ContentShape::List => out.text("[]"),
+                _ => write_content(out, &content_parts(message)),
+            };
             changes.push(("content", FieldChange::WriteWith(Box::new(write))));
         }
         reasoning_changes(draft, original, message, &mut changes);

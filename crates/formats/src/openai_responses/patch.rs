@@ -123,7 +123,11 @@ fn output_json(answer: &DraftAnswer<'_>, text: &str) -> String {
         CallFamily::ApplyPatch => format!(
             "{{\"type\":\"apply_patch_call_output\",\"call_id\":{id},\"status\":\"failed\",\"output\":{text}}}"
         ),
-        CallFamily::Function | CallFamily::Computer | CallFamily::ToolSearch => {
+        // It lists tools and has no place for text.
+        CallFamily::ToolSearch => format!(
+            "{{\"type\":\"tool_search_output\",\"call_id\":{id},\"execution\":\"client\",\"status\":\"completed\",\"tools\":[]}}"
+        ),
+        CallFamily::Function | CallFamily::Computer => {
             format!("{{\"type\":\"function_call_output\",\"call_id\":{id},\"output\":{text}}}")
         }
     }

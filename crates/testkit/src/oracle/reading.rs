@@ -165,7 +165,11 @@ impl<'a> OracleMessage<'a> {
             TestFormat::Interactions => super::steps::role(value),
             _ => role(format, value),
         };
-        Self { value, role, known, blocks: blocks::of_message(format, value, role) }
+        let blocks = blocks::of_message(format, value, role);
+        // An unknown role beside something unknown stays, and may be anybody's.
+        let is_unknown = blocks.iter().any(|block| block.kind == OracleBlockKind::Unknown);
+        let role = if !known && is_unknown { OracleRole::User } else { role };
+        Self { value, role, known, blocks }
     }
 
     /// Whether it has a block of this kind.

@@ -485,3 +485,15 @@ fn a_call_that_a_hook_put_off_got_a_placeholder() {
     assert_eq!(left, Vec::<u16>::new());
     assert!(fixed.contains("tool_result"), "{fixed}");
 }
+
+#[test]
+fn a_text_before_a_result_was_lost_when_links_were_repaired() {
+    let (fixed, left) = repaired_session(&[
+        record("r1", None, "user", json!("go")),
+        reply("r2", Some("gone"), called("a")),
+        record("r3", Some("r2"), "user", json!("wait")),
+        record("r4", Some("r3"), "user", result("a")),
+    ]);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    assert!(fixed.lines().last().is_some_and(|last| last.contains("wait")), "{fixed}");
+}
