@@ -14,6 +14,7 @@ const MODULES = {
   "openai-responses": "./readers/openai_responses.mjs",
   anthropic: "./readers/anthropic_messages.mjs",
   gemini: "./readers/gemini.mjs",
+  "gemini-interactions": "./readers/gemini_interactions.mjs",
 };
 
 async function main(args) {

@@ -3,9 +3,9 @@
     python3 read.py FORMAT KIND FILE [READER [PIECE]]
     python3 read.py < JOBS
 
-FORMAT is openai-chat, openai-responses, anthropic, gemini or bedrock; KIND is response or stream. READER is
-`plain` (events are taken as they arrive), `strict` (they must also match the SDK's own types) or `helper` (the SDK
-combines the deltas itself). PIECE is how many bytes arrive at a time; 0 is all at once.
+FORMAT is openai-chat, openai-responses, anthropic, gemini, gemini-interactions or bedrock; KIND is response or
+stream. READER is `plain` (events are taken as they arrive), `strict` (they must also match the SDK's own types) or
+`helper` (the SDK combines the deltas itself). PIECE is how many bytes arrive at a time; 0 is all at once.
 
 A job is a line `{"format", "kind", "path", "reader", "piece"}`. Each job prints one line, in order:
 `{"text", "reasoning", "calls", "stop", "usage", "id", "model"}`, or `{"error"}` if the SDK raised. There is no
@@ -25,6 +25,7 @@ MODULES = {
     "anthropic": "readers.anthropic_messages",
     "gemini": "readers.gemini",
     "bedrock": "readers.bedrock",
+    "gemini-interactions": "readers.gemini_interactions",
 }
 
 

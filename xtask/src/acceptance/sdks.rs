@@ -127,12 +127,12 @@ fn package(language: Language, format: Format) -> Option<&'static str> {
         (_, Format::OpenaiChat | Format::OpenaiResponses) => Some("openai"),
         (Language::Python, Format::Anthropic) => Some("anthropic"),
         (Language::TypeScript, Format::Anthropic) => Some("@anthropic-ai/sdk"),
-        (Language::Python, Format::Gemini) => Some("google-genai"),
-        (Language::TypeScript, Format::Gemini) => Some("@google/genai"),
+        (Language::Python, Format::Gemini | Format::GeminiInteractions) => Some("google-genai"),
+        (Language::TypeScript, Format::Gemini | Format::GeminiInteractions) => {
+            Some("@google/genai")
+        }
         (Language::Python, Format::Bedrock) => Some("botocore"),
         (Language::TypeScript, Format::Bedrock) => None,
-        // The SDKs read Interactions with another client, which the suite does not drive yet.
-        (_, Format::GeminiInteractions) => None,
     }
 }
 

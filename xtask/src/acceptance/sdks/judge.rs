@@ -150,8 +150,14 @@ fn stop(job: &SdkJob<'_>, read: &Value) -> Result<(), String> {
     let (source, target) = (job.fixture.format, job.target);
     let expected = &job.fixture.expected["stop"];
     let lost = match expected.as_str() {
-        Some("sequence") => !job.is_source() && (is_openai(target) || target == Format::Gemini),
-        Some("refusal") => is_openai(source) && !is_openai(target),
+        Some("sequence") => {
+            let knows_one = matches!(target, Format::Anthropic | Format::Bedrock);
+            !job.is_source() && !knows_one
+        }
+        // Interactions end, fail or wait, and say no more.
+        Some("refusal") => {
+            is_openai(source) && !is_openai(target) || target == Format::GeminiInteractions
+        }
         _ => false,
     };
     if lost && read == "end" {
