@@ -7,7 +7,8 @@ FORMAT is openai-chat, openai-responses, anthropic, gemini, gemini-interactions 
 stream. READER is `plain` (events are taken as they arrive), `strict` (they must also match the SDK's own types) or
 `helper` (the SDK combines the deltas itself). PIECE is how many bytes arrive at a time; 0 is all at once.
 
-A job is a line `{"format", "kind", "path", "reader", "piece"}`. Each job prints one line, in order:
+A job is a line `{"format", "kind", "path", "reader", "piece"}`, or `{"format", "kind": "request", "path", "original"}`
+for a repaired request; the latter prints `{"messages", "refused"}`. Each job prints one line, in order:
 `{"text", "reasoning", "calls", "stop", "usage", "id", "model"}`, or `{"error"}` if the SDK raised. There is no
 network access: every SDK gets a transport that returns the bytes of the file.
 """
@@ -18,6 +19,8 @@ import sys
 
 # No bytecode files beside the scripts.
 sys.dont_write_bytecode = True
+
+from readers import requests
 
 MODULES = {
     "openai-chat": "readers.openai_chat",
@@ -43,8 +46,9 @@ def main(args):
 
 
 def read(job):
-    with open(job["path"], "rb") as file:
-        body = file.read()
+    if job["kind"] == "request":
+        return requests.check(job["format"], content(job["path"]), content(job["original"]))
+    body = content(job["path"])
     reader, piece = job.get("reader", "plain"), int(job.get("piece", 0))
     module = importlib.import_module(MODULES[job["format"]])
     parse = {"response": module.response, "stream": module.stream}[job["kind"]]
@@ -53,6 +57,11 @@ def read(job):
     except Exception as error:
         details = describe_validation(error.__cause__) if reader == "strict" else ""
         return {"error": f"{type(error).__name__}: {error}{details}"}
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def describe_validation(cause):

@@ -3,10 +3,11 @@
 //! Every fixture is converted to every other format, and the SDKs of that format read the result:
 //! whole and seven bytes at a time, plainly and with their own helpers. What they understood is
 //! compared with what the fixture says. They also read the fixtures themselves, so that a wrong
-//! fixture is not taken for a wrong conversion.
+//! fixture is not taken for a wrong conversion. Repaired requests are compared with their types.
 
 mod fixture;
 mod judge;
+mod requests;
 
 use std::{
     fs,
@@ -20,12 +21,13 @@ use serde_json::{Value, json};
 use super::{
     SuiteError, binary,
     install::{Language, PackageFolder},
-    script::{ScriptJob, run_languages},
+    script::{ScriptJob, run_jobs, run_languages},
     skip,
     verdict::VerdictTable,
 };
 use crate::{options::TaskOptions, workspace};
 use fixture::{FixtureKind, SdkFixture};
+use requests::RequestJob;
 
 /// The scripts and the pinned lists.
 const SCRIPTS: &str = "acceptance/sdk";
@@ -49,11 +51,9 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
         documents.iter().flat_map(|it| it.jobs(packages.language)).collect()
     };
     for (packages, job, result) in run_languages(&installed, "read", jobs)? {
-        let [jobs, ok] = table.row((job.target, job.language, job.mode), || {
-            let sdk = packages.label(package(job.language, job.target).unwrap_or_default());
-            let (format, language) = (job.target.name(), job.language.name());
-            [format.to_owned(), sdk, language.to_owned(), job.mode.name().to_owned()]
-        });
+        let mode = job.mode.name();
+        let [jobs, ok] =
+            table.row((job.target, job.language, mode), || row_texts(packages, job.target, mode));
         *jobs += 1;
         match judge::judge(&job, &result) {
             Ok(()) => *ok += 1,
@@ -67,7 +67,34 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
             table.fail(&format!("convert --from {from} --to {to} {path}"), why);
         }
     }
+    // Only Python's types exist at run time.
+    if let Some(packages) = installed.iter().find(|it| it.language == Language::Python) {
+        let requests = RequestJob::repair_all(&binary, &converted_folder())?;
+        let results = run_jobs(packages.language.name(), packages.script("read"), &requests)?;
+        for (job, result) in requests.iter().zip(&results) {
+            let [jobs, ok] = table.row((job.format, packages.language, "request"), || {
+                row_texts(packages, job.format, "request")
+            });
+            *jobs += 1;
+            match RequestJob::judge(result) {
+                Ok(()) => *ok += 1,
+                Err(why) => table.fail(&job.label(), &why),
+            }
+        }
+    }
     Ok(table.print()?)
+}
+
+/// The texts of a row of the table.
+fn row_texts(packages: &PackageFolder, format: Format, mode: &str) -> [String; 4] {
+    let language = packages.language;
+    let sdk = packages.label(package(language, format).unwrap_or_default());
+    [format.name().to_owned(), sdk, language.name().to_owned(), mode.to_owned()]
+}
+
+/// Where documents for the SDKs are written.
+fn converted_folder() -> PathBuf {
+    workspace::root().join("target/sdks/converted")
 }
 
 /// A document that SDKs read, and the fixture that says what it means.
@@ -80,7 +107,7 @@ struct SdkDocument {
 
 /// Every fixture, and some of them cut off early: as they are, and in every other format.
 fn documents(binary: &Path) -> Result<Vec<SdkDocument>, String> {
-    let folder = workspace::root().join("target/sdks/converted");
+    let folder = converted_folder();
     // What an older run left must not be read for what this one writes.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
