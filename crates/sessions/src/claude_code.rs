@@ -42,7 +42,7 @@ pub(super) fn read_record<'a>(
     let before = reader.builder.message_count();
     let mut parsed: Option<ScanResult<ClaudeMessage<'a>>> = None;
     let mut request = "";
-    let mut compaction = None;
+    let (mut is_boundary, mut compaction) = (false, None);
     let mut title = None;
     let mut deferred = false;
     let mut once = UniqueFields::default();
@@ -89,6 +89,7 @@ pub(super) fn read_record<'a>(
                 parsed = Some(message);
             }
             b"attachment" => deferred |= is_deferral(source, scan.skip()?),
+            b"subtype" => is_boundary = plain_string(scan, source)? == Some("compact_boundary"),
             b"compactMetadata" => compaction = Some(scan.skip()?),
             b"sessionId" => {
                 let id = string_value(scan, source)?;
@@ -131,7 +132,9 @@ pub(super) fn read_record<'a>(
             record.message = Some((message.role, message.span, message.content, flags));
         }
         "summary" | "custom-title" | "ai-title" => metadata.title = title.or(metadata.title.take()),
-        "system" => record.carried = compaction.and_then(|value| carried_messages(source, value)),
+        "system" if is_boundary => {
+            record.carried = compaction.and_then(|value| carried_messages(source, value));
+        }
         _ => {}
     }
     Ok(())

@@ -235,6 +235,10 @@ fn carry_over(random: &mut Random, records: &mut [Value]) {
     let named = json!({"anchorUuid": anchor, "uuids": [head, other, tail]});
     let at = *random.pick(&linked);
     records[at]["type"] = json!("system");
+    // Only with this are they read.
+    if random.chance(50) {
+        records[at]["subtype"] = json!("compact_boundary");
+    }
     records[at]["compactMetadata"] = match random.chance(50) {
         true => json!({"preservedSegment": segment}),
         false => json!({"preservedMessages": named}),

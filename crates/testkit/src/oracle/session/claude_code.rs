@@ -40,7 +40,8 @@ fn key(record: &Value) -> Option<String> {
 
 /// The records that a compaction carried over, if this record is a compaction.
 fn carried(record: &Value) -> Option<CarriedOver> {
-    let metadata = record.get("compactMetadata").filter(|_| record["type"] == "system")?;
+    let is_boundary = record["type"] == "system" && record["subtype"] == "compact_boundary";
+    let metadata = record.get("compactMetadata").filter(|_| is_boundary)?;
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
     if let Some(preserved) = metadata.get("preservedMessages") {
         let ids = preserved.get("allUuids").or_else(|| preserved.get("uuids"))?.as_array()?;

@@ -62,7 +62,7 @@ fn split_replies_and_sibling_results_are_joined() {
 
 #[test]
 fn a_compaction_starts_a_new_root_and_carries_over_named_records() {
-    let boundary = |metadata: Value| json!({"type": "system", "uuid": "5", "parentUuid": null, "compactMetadata": metadata});
+    let boundary = |metadata: Value| json!({"type": "system", "subtype": "compact_boundary", "uuid": "5", "parentUuid": null, "compactMetadata": metadata});
     let named = json!({"preservedMessages": {"anchorUuid": "6", "uuids": ["2", "3"]}});
     let segment =
         json!({"preservedSegment": {"anchorUuid": "6", "headUuid": "2", "tailUuid": "3"}});
