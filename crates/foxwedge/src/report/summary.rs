@@ -178,10 +178,17 @@ fn skipped(totals: ReportTotals) -> String {
 }
 
 fn profiles(outcomes: &[TargetOutcome]) -> String {
-    let mut names = Vec::new();
-    for profile in file_reports(outcomes).flat_map(|(_, report)| &report.profiles) {
-        if !names.contains(&profile.name()) {
-            names.push(profile.name());
+    let mut names: Vec<&str> = Vec::new();
+    for (_, report) in file_reports(outcomes) {
+        // A message list of the AI SDK has rules of its own, not those of a provider.
+        let agent = report.session.as_ref().map(|session| session.agent);
+        let list = agent.filter(|agent| agent.is_ai_sdk()).map(|agent| agent.name());
+        let profiles = report.profiles.iter().map(|profile| profile.name());
+        let profiles = profiles.filter(|_| list.is_none());
+        for name in list.into_iter().chain(profiles) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
     }
     let s = if names.len() == 1 { "" } else { "s" };
