@@ -17,6 +17,7 @@ mod lists;
 mod gateway;
 mod live;
 mod mcp;
+mod packages;
 mod agents;
 
 use std::{env, path::PathBuf};
@@ -37,7 +38,7 @@ pub(crate) struct AcceptanceSuite {
 }
 
 /// All suites, in the order in which `./test --all` runs them.
-pub(crate) const SUITES: [AcceptanceSuite; 9] = [
+pub(crate) const SUITES: [AcceptanceSuite; 10] = [
     suite("sdks", &["--foxwedge BINARY"], sdks::run),
     suite("clients", &["--logs N", "--seed S"], clients::run),
     suite("console", &["--write"], console::run),
@@ -46,6 +47,7 @@ pub(crate) const SUITES: [AcceptanceSuite; 9] = [
     suite("gateway", &["--foxwedge BINARY"], gateway::run),
     suite("live", &["--foxwedge BINARY", "--claude-code CLI", "--story PART"], live::run),
     suite("mcp", &[], mcp::run),
+    suite("packages", &[], packages::run),
     // It needs command lines that are not installed here, and minutes.
     AcceptanceSuite { in_ci: false, ..suite("agents", agents::OPTIONS, agents::run) },
 ];

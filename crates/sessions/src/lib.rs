@@ -75,6 +75,7 @@ pub use compaction::{CompactedFile, CompactedFileMessage, CompactionError};
 pub use detection::{AgentDetection, detect_agent};
 use effect::SparedDefects;
 pub use effect::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedReport, RatedRow};
+pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;
 pub use nodes::{OmittedRecords, RecordNode};
 pub use rewritten_file::RewrittenFile;

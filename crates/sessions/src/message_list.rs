@@ -31,7 +31,7 @@ const MAX_MESSAGES: usize = 64;
 
 /// Recognizes a list by its first messages. A list without tool calls may have any format, unless
 /// its messages have parts with types.
-pub(super) fn detect(source: &str) -> Option<SessionAgent> {
+pub fn detect(source: &str) -> Option<SessionAgent> {
     let mut scan = JsonScanner::within(source, Span::new(list_start(source)?, source.len()));
     let mut found = None;
     let mut count = 0;

@@ -6,11 +6,12 @@ use crate::{
     workspace::File,
 };
 
-const PURE: [&str; 7] = [
+const PURE: [&str; 8] = [
     "crates/json/src/",
     "crates/core/src/",
     "crates/formats/src/",
     "crates/sessions/src/",
+    "crates/embed/src/",
     "crates/tokens/src/",
     "crates/run/src/",
     "crates/agent/src/",

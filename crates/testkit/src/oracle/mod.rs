@@ -113,7 +113,7 @@ pub fn violations(
             let may_stay = matches!(code, 314 | 603 | 605)
                 || *code == 601 && case.reading.layout == reading::OracleLayout::Items
                 || message.is_some_and(|at| inside.get(at) == Some(&true))
-                || *code == 402 && message.is_some_and(|at| after_unknown_role(at));
+                || *code == 402 && message.is_some_and(after_unknown_role);
             RuleViolation { code: *code, at, may_stay }
         }));
     }

@@ -1,0 +1,137 @@
+// The package as a program sees it: both kinds of modules, arrays, objects, texts and bytes.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+
+import * as foxwedge from "foxwedge";
+
+const required = createRequire(import.meta.url)("foxwedge");
+const { check, compact, convert, convertResponse, explain, fix, FoxwedgeError, rules, sessions, StreamConverter } = foxwedge;
+
+const call = { id: "a", type: "function", function: { name: "f", arguments: "{}" } };
+const poisoned = () => [
+  { role: "user", content: "go" },
+  { role: "assistant", content: null, tool_calls: [call] },
+  { role: "user", content: "well?" },
+];
+
+test("a finding names its message, its call and its rule", () => {
+  const report = check(poisoned());
+  assert.equal(report.valid, false);
+  const [{ code, rule, index, ids }] = report.findings;
+  assert.deepEqual({ code, rule, index, ids }, { code: "FW101", rule: "unanswered-call", index: 1, ids: ["a"] });
+});
+
+test("untouched messages are the same objects", () => {
+  const before = poisoned();
+  const { messages, changed, edits, valid } = fix(before);
+  assert.deepEqual([changed, valid, edits[0].code], [true, true, "FW101"]);
+  assert.equal(messages.length, 4);
+  assert.ok(messages[0] === before[0] && messages[1] === before[1] && messages[3] === before[2]);
+  assert.equal(messages[2].role, "tool");
+});
+
+test("where nothing is wrong, the same array comes back", () => {
+  const { messages } = fix(poisoned());
+  const again = fix(messages);
+  assert.ok(again.messages === messages && again.document === messages && !again.changed);
+  const request = { model: "gpt-4o", messages };
+  assert.ok(fix(request).document === request);
+});
+
+test("requests, texts and bytes come back as what they were", () => {
+  const request = { model: "gpt-4o", temperature: 0.5, messages: poisoned() };
+  const fixed = fix(request);
+  assert.equal(fixed.document.temperature, 0.5);
+  assert.equal(fixed.messages.length, 4);
+  const text = JSON.stringify(request, null, 2);
+  assert.equal(typeof fix(text).document, "string");
+  assert.ok(fix(text).document.startsWith('{\n  "model": "gpt-4o"'));
+  const bytes = new TextEncoder().encode(text);
+  assert.ok(fix(bytes).document instanceof Uint8Array);
+});
+
+test("messages are converted and compacted", () => {
+  const { document, losses } = convert(poisoned(), { to: "anthropic" });
+  assert.equal(document[1].content[0].type, "tool_use");
+  assert.deepEqual(losses, []);
+  const response = { id: "r", choices: [{ index: 0, finish_reason: "stop", message: { role: "assistant", content: "Hi" } }] };
+  assert.equal(convertResponse(response, { from: "openai-chat", to: "gemini" }).document.candidates[0].content.parts[0].text, "Hi");
+  const long = Array.from({ length: 60 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: `${at} ${"word ".repeat(40)}` }));
+  long.push({ role: "user", content: "and now?" });
+  const short = compact(long, { maxTokens: 900 });
+  assert.ok(short.changed && short.tokensAfter <= 900 && short.messages.at(-1) === long.at(-1));
+});
+
+test("a stream is converted piece by piece", async () => {
+  const events =
+    'data: {"id":"r","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}\n\n' +
+    'data: {"id":"r","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  const converter = new StreamConverter({ from: "openai-chat", to: "anthropic" });
+  let out = "";
+  for (const piece of events.match(/[^]{1,9}/g)) out += new TextDecoder().decode(converter.push(piece));
+  const { complete, rest } = converter.finish();
+  assert.ok(complete && (out + new TextDecoder().decode(rest)).includes("message_stop"));
+  assert.throws(() => converter.push("x"), FoxwedgeError);
+  const source = new Blob([events]).stream().pipeThrough(StreamConverter.transform({ from: "openai-chat", to: "gemini" }));
+  assert.ok((await new Response(source).text()).includes('"text":"Hi"'));
+});
+
+test("session files are read and repaired", () => {
+  const record = (uuid, parentUuid, role, content) =>
+    JSON.stringify({ type: role, uuid, parentUuid, sessionId: "s", message: { role, id: `m${uuid}`, content } });
+  const use = [{ type: "tool_use", id: "a", name: "f", input: {} }];
+  const file = [record("1", null, "user", "go"), record("2", "1", "assistant", use), record("3", "2", "user", "?"), ""].join("\n");
+  const session = sessions.read(file);
+  assert.deepEqual([session.agent, session.id], ["claude-code", "s"]);
+  assert.equal(session.history.length ?? session.history.messages.length, 3);
+  assert.ok(sessions.fix(file, { forApi: true }).document.includes("tool_result"));
+});
+
+test("errors and rules are explained", () => {
+  const text = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1";
+  assert.equal(explain(text).code, "FW101");
+  assert.equal(explain("nice weather").known, false);
+  assert.ok(rules().length > 50);
+});
+
+test("both kinds of modules have the same functions", () => {
+  assert.deepEqual(Object.keys(required).sort(), Object.keys(foxwedge).filter((name) => name !== "default").sort());
+  assert.equal(required.check(poisoned()).valid, false);
+});
+
+test("bad input is an error of the package, and the next call works", () => {
+  const circle = {};
+  circle.self = circle;
+  const deep = "[".repeat(100_000);
+  for (const input of [undefined, circle, 12n, () => {}, "", "[", deep, "\ud800", new Uint8Array([255, 254]), 42, null, {}]) {
+    assert.throws(() => check(input), FoxwedgeError);
+  }
+  assert.throws(() => check(poisoned(), { profil: "x" }), { kind: "invalid-options", message: /no option `profil`/ });
+  assert.throws(() => convert(poisoned(), {}), { kind: "invalid-options" });
+  assert.equal(check(poisoned()).valid, false);
+});
+
+test("random changes never stop the engine, and every repair is valid", () => {
+  let seed = 7;
+  const random = (limit) => (seed = (seed * 1103515245 + 12345) % 2147483648) % limit;
+  const ids = ["a", "b", "", null, 7];
+  const one = () => {
+    const id = ids[random(ids.length)];
+    return [
+      { role: "user", content: "q" },
+      { role: "assistant", content: "t", tool_calls: [{ id, type: "function", function: { name: "f", arguments: "{}" } }] },
+      { role: "tool", tool_call_id: id, content: "r" },
+      { role: "assistant", content: "" },
+      { role: "tool", content: [] },
+    ][random(5)];
+  };
+  for (let at = 0; at < 3000; at++) {
+    const list = [{ role: "user", content: "q" }, ...Array.from({ length: random(9) }, one)];
+    const fixed = fix(list, { format: "openai-chat", unsafeFixes: true });
+    assert.ok(fixed.valid, JSON.stringify(list));
+    const again = fix(fixed.messages, { format: "openai-chat", unsafeFixes: true });
+    assert.ok(again.messages === fixed.messages, JSON.stringify(fixed.messages));
+  }
+});

@@ -1,0 +1,111 @@
+//! `convert` and `convert-response`.
+
+use foxwedge_core::{Format, Profile};
+use foxwedge_formats::{
+    AiSdkList,
+    convert::{self, ConversionOptions, ToolNotation},
+    detect,
+    model::IdentifierReplacement,
+};
+
+use crate::{
+    CallError, CallReply,
+    options::CallOptions,
+    report::{ReportObject, edit_json, finding_json, loss_json},
+};
+
+pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallError> {
+    const NAMES: [&str; 10] = [
+        "from",
+        "to",
+        "profile",
+        "tools",
+        "model",
+        "unanswered",
+        "orphans",
+        "tail",
+        "unsafeFixes",
+        "language",
+    ];
+    let options = CallOptions::read(options, &NAMES)?;
+    let from = source_format(source, &options)?;
+    let conversion = ConversionOptions {
+        profile: options.named("profile", Profile::parse)?,
+        policy: options.policy()?,
+        tools: options
+            .named("tools", |name| match name {
+                "native" => Some(ToolNotation::Native),
+                "text" => Some(ToolNotation::Text),
+                _ => None,
+            })?
+            .unwrap_or_default(),
+        model: options.text("model")?.map(|model| model.into_owned()),
+        ..ConversionOptions::default()
+    };
+    let target = options.text("to")?;
+    let list = match target.as_deref() {
+        Some("ai-sdk-ui") => Some(AiSdkList::Ui),
+        Some("ai-sdk-model") => Some(AiSdkList::Model),
+        _ => None,
+    };
+    let (to, converted) = match list {
+        Some(list) => {
+            let name = target.as_deref().unwrap_or_default();
+            (name, convert::message_list(source, from, list, &conversion))
+        }
+        None => {
+            let to = target_format(&options)?;
+            (to.name(), convert::request(source, from, to, &conversion))
+        }
+    };
+    let converted = converted.map_err(CallError::unreadable)?;
+    let edits = converted.source_edits.iter().chain(converted.target_edits.iter());
+    let report = ReportObject::new()
+        .text("from", from.name())
+        .text("to", to)
+        .raw("valid", converted.remaining_total == 0)
+        .raw("messages", converted.messages)
+        .list("losses", converted.losses.iter().map(loss_json))
+        .list("edits", edits.map(edit_json))
+        .list("findings", converted.remaining.iter().map(|finding| finding_json(finding, None)))
+        .list("renamed", converted.renamed.iter().map(renamed_json))
+        .list("renamedTools", converted.renamed_tools.iter().map(renamed_json))
+        .end();
+    Ok(CallReply { report, document: Some(converted.body.into_bytes()) })
+}
+
+pub(crate) fn response(source: &str, options: &str) -> Result<CallReply, CallError> {
+    let options = CallOptions::read(options, &["from", "to", "model"])?;
+    let Some(from) = options.format("from")? else {
+        return Err(CallError::new("invalid-options", "the option `from` is missing"));
+    };
+    let to = target_format(&options)?;
+    let conversion = ConversionOptions {
+        model: options.text("model")?.map(|model| model.into_owned()),
+        ..ConversionOptions::default()
+    };
+    let converted =
+        convert::response(source, from, to, &conversion).map_err(CallError::unreadable)?;
+    let report = ReportObject::new()
+        .text("from", from.name())
+        .text("to", to.name())
+        .raw("failed", converted.failed)
+        .list("losses", converted.losses.iter().map(loss_json))
+        .end();
+    Ok(CallReply { report, document: Some(converted.body.into_bytes()) })
+}
+
+fn source_format(source: &str, options: &CallOptions<'_>) -> Result<Format, CallError> {
+    let found = options.format("from")?.or_else(|| detect(source).map(|found| found.wire));
+    found
+        .ok_or_else(|| CallError::new("unknown-format", "no request in a known format; set `from`"))
+}
+
+pub(crate) fn target_format(options: &CallOptions<'_>) -> Result<Format, CallError> {
+    let missing = || CallError::new("invalid-options", "the option `to` is missing");
+    options.format("to")?.ok_or_else(missing)
+}
+
+pub(crate) fn renamed_json(replacement: &IdentifierReplacement) -> String {
+    ReportObject::new().text("old", &replacement.old).text("new", &replacement.new).end()
+}

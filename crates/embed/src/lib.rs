@@ -1,0 +1,68 @@
+//! One function for programs in other languages: a document and options in, a report and a document
+//! out.
+//!
+//! Documents are bytes. Options and reports are JSON, so that a binding translates no types:
+//! [`call`] takes the name of an operation, and every language gets the same reports.
+//!
+//! | operation | document | options | report |
+//! |---|---|---|---|
+//! | `check` | request, list of messages, session file | [rules](#options) | `format`, `profile`, `valid`, `messages`, `findings` |
+//! | `fix` | the same | the same | the same for the result, with `changed`, `edits`, `losses` |
+//! | `convert` | request or list of messages | and `from`, `to`, `tools`, `model` | `from`, `to`, `losses`, `edits`, `findings` |
+//! | `convert-response` | response body | `from`, `to` | `from`, `to`, `losses` |
+//! | `compact` | request or list of messages | and `maxTokens`, `goalTokens` | `changed`, `tokens`, `removed` |
+//! | `history` | session file | `agent` | `agent`, `id`, `health`, `messages` |
+//! | `explain` | error text | none | `known`, `code`, `advice` |
+//! | `rules` | none | none | `rules` |
+//!
+//! # Options
+//!
+//! `format`, `profile`, `agent`: names as on the command line; without them the document is
+//! recognized. `unanswered`: `answer`, `drop-turn`, `drop-call`. `orphans`: `quote`, `drop`.
+//! `tail`: `dead`, `pending`. `unsafeFixes`: also fixes that need a decision. `language`: `en`,
+//! `zh`. `ignore`: rules that are not checked. An unknown option is an error.
+//!
+//! Pure: no clock, no files, no network.
+
+mod check;
+mod compact;
+mod convert;
+mod explain;
+mod history;
+mod options;
+mod report;
+mod stream;
+
+pub use options::CallError;
+pub use stream::StreamCall;
+
+/// What a call returns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallReply {
+    /// The report, a JSON object.
+    pub report: String,
+    /// The new document; `None` if there is none, or if it is the same as the input.
+    pub document: Option<Vec<u8>>,
+}
+
+/// Runs one operation. `options` is a JSON object or empty.
+///
+/// # Errors
+/// If the operation or an option is unknown, or if the document cannot be read.
+pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply, CallError> {
+    let text = || foxwedge_formats::text(document).map_err(CallError::unreadable);
+    match operation {
+        "check" => check::check(document, options),
+        "fix" => check::fix(document, options),
+        "convert" => convert::request(text()?, options),
+        "convert-response" => convert::response(text()?, options),
+        "compact" => compact::compact(text()?, options),
+        "history" => history::history(document, options),
+        "explain" => explain::explain(text()?, options),
+        "rules" => explain::rules(options),
+        other => Err(CallError::new("unknown-operation", format!("no operation `{other}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Streams that are converted piece by piece.
+
+use foxwedge_formats::stream::{StreamConverter, StreamError, StreamOptions, event::ReplyHead};
+
+use crate::{
+    CallError, CallReply,
+    convert::{renamed_json, target_format},
+    options::CallOptions,
+    report::ReportObject,
+};
+
+/// A stream of one format that becomes a stream of another.
+pub struct StreamCall {
+    converter: StreamConverter,
+}
+
+impl StreamCall {
+    /// Begins a stream. Options: `from`, `to`, `model`, `seed` (makes generated ids unique),
+    /// `created` (Unix seconds for replies without a time).
+    ///
+    /// # Errors
+    /// If an option is missing or unknown.
+    pub fn new(options: &str) -> Result<StreamCall, CallError> {
+        let options = CallOptions::read(options, &["from", "to", "model", "seed", "created"])?;
+        let Some(from) = options.format("from")? else {
+            return Err(CallError::new("invalid-options", "the option `from` is missing"));
+        };
+        let to = target_format(&options)?;
+        let settings = StreamOptions {
+            seed: options.text("seed")?.unwrap_or_default().into_owned(),
+            model: options.text("model")?.map(|model| model.into_owned()),
+            head: ReplyHead { created: options.count("created")?, ..ReplyHead::default() },
+            ..StreamOptions::default()
+        };
+        Ok(StreamCall { converter: StreamConverter::new(from, to, settings) })
+    }
+
+    /// Converts more bytes, and returns what can be sent on.
+    ///
+    /// # Errors
+    /// If the bytes are no such stream. What was converted before is lost with it.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
+        let mut out = Vec::new();
+        self.converter.push(bytes, &mut out).map_err(unreadable)?;
+        Ok(out)
+    }
+
+    /// Ends the stream. The document of the reply is the rest of the output.
+    ///
+    /// # Errors
+    /// As [`StreamCall::push`].
+    pub fn finish(mut self) -> Result<CallReply, CallError> {
+        let mut out = Vec::new();
+        let ending = self.converter.finish(&mut out).map_err(unreadable)?;
+        let losses = ending.skipped.iter().map(|loss| {
+            ReportObject::new().text("kind", loss.kind.name()).text("note", &loss.note).end()
+        });
+        let report = ReportObject::new()
+            .raw("complete", ending.complete)
+            .raw("failed", ending.failed)
+            .list("losses", losses)
+            .list("renamed", ending.renamed.iter().map(renamed_json))
+            .end();
+        Ok(CallReply { report, document: Some(out) })
+    }
+}
+
+fn unreadable(error: StreamError) -> CallError {
+    CallError::new("unreadable", error.to_string())
+}
