@@ -79,7 +79,7 @@ export interface CheckReport {
   format: string;
   profile: Profile | null;
   valid: boolean;
-  messages: number;
+  messageCount: number;
   /** All findings; `findings` lists the first of each rule. */
   total: number;
   findings: Finding[];
@@ -92,11 +92,11 @@ type Message<Input> = Input extends readonly (infer One)[] ? One : unknown;
 /** In the form of the input. What did not change is the same object. */
 export interface Result<Input> {
   document: Input;
-  /** The list of messages; not for texts and bytes. */
+  /** The list of messages; missing for texts and bytes. */
   messages: Message<Input>[];
 }
 
-export interface FixReport<Input> extends Omit<CheckReport, "messages">, Result<Input> {
+export interface FixReport<Input> extends CheckReport, Result<Input> {
   changed: boolean;
   edits: Edit[];
   losses: Losses;
@@ -120,6 +120,7 @@ export interface ConvertReport {
   from: string;
   to: string;
   valid: boolean;
+  messageCount: number;
   losses: ConversionLoss[];
   edits: Edit[];
   findings: Finding[];
@@ -168,6 +169,7 @@ export interface SessionHistory {
   started: string | null;
   updated: string | null;
   health: "ok" | "history-missing" | "broken";
+  messageCount: number;
   losses: ConversionLoss[];
   /** The conversation, in the format of its provider. */
   history: any;

@@ -141,7 +141,7 @@ fn report_head(
         .text("format", format)
         .optional("profile", profile.map(Profile::name))
         .raw("valid", report.is_clean())
-        .raw("messages", messages)
+        .raw("messageCount", messages)
         .raw("total", report.total())
         .list("findings", report.findings.iter().map(|finding| finding_json(finding, None)))
 }

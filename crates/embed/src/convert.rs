@@ -64,7 +64,7 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
         .text("from", from.name())
         .text("to", to)
         .raw("valid", converted.remaining_total == 0)
-        .raw("messages", converted.messages)
+        .raw("messageCount", converted.messages)
         .list("losses", converted.losses.iter().map(loss_json))
         .list("edits", edits.map(edit_json))
         .list("findings", converted.remaining.iter().map(|finding| finding_json(finding, None)))

@@ -34,7 +34,7 @@ pub(crate) fn history(document: &[u8], options: &str) -> Result<CallReply, CallE
         .optional("started", metadata.started.as_deref())
         .optional("updated", metadata.updated.as_deref())
         .text("health", session_health(&session))
-        .raw("messages", session.draft().messages.len())
+        .raw("messageCount", session.draft().messages.len())
         .list("losses", session.history_losses().iter().map(loss_json))
         .end();
     Ok(CallReply { report, document: Some(session.history().into_bytes()) })

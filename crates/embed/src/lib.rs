@@ -6,12 +6,12 @@
 //!
 //! | operation | document | options | report |
 //! |---|---|---|---|
-//! | `check` | request, list of messages, session file | [rules](#options) | `format`, `profile`, `valid`, `messages`, `findings` |
+//! | `check` | request, list of messages, session file | [rules](#options) | `format`, `profile`, `valid`, `messageCount`, `findings` |
 //! | `fix` | the same | the same | the same for the result, with `changed`, `edits`, `losses` |
 //! | `convert` | request or list of messages | and `from`, `to`, `tools`, `model` | `from`, `to`, `losses`, `edits`, `findings` |
 //! | `convert-response` | response body | `from`, `to` | `from`, `to`, `losses` |
 //! | `compact` | request or list of messages | and `maxTokens`, `goalTokens` | `changed`, `tokens`, `removed` |
-//! | `history` | session file | `agent` | `agent`, `id`, `health`, `messages` |
+//! | `history` | session file | `agent` | `agent`, `id`, `health`, `messageCount` |
 //! | `explain` | error text | none | `known`, `code`, `advice` |
 //! | `rules` | none | none | `rules` |
 //!
