@@ -1,7 +1,9 @@
 // Calls into foxwedge.wasm. One engine is one instance of the module.
+
 const FAILED = 0;
 const WITH_DOCUMENT = 2;
-const NO_STREAM = 0xffffffff;
+/** The handle of a stream that could not be opened, or has ended. */
+export const NO_STREAM = 0xffffffff;
 
 export const encoder = new TextEncoder();
 export const decoder = new TextDecoder();
@@ -52,6 +54,10 @@ export class Engine {
     });
   }
 
+  closeStream(handle) {
+    this.wasm.stream_close(handle);
+  }
+
   finishStream(handle) {
     return this.guard(() => this.reply(this.wasm.stream_finish(handle)));
   }
@@ -78,11 +84,11 @@ export class Engine {
   }
 
   reply(status) {
-    const { report_place: place, report_length: length } = this.wasm;
+    const { report_pointer: place, report_length: length } = this.wasm;
     const report = JSON.parse(decoder.decode(this.bytes(place(), length())));
     if (status === FAILED) throw new FoxwedgeError(report.error);
     const document = status === WITH_DOCUMENT;
-    const { document_place: start, document_length: size } = this.wasm;
+    const { document_pointer: start, document_length: size } = this.wasm;
     return { report, document: document ? this.bytes(start(), size()).slice() : null };
   }
 

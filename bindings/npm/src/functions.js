@@ -1,5 +1,5 @@
 // The functions of the package, for an engine that is loaded when the first of them is called.
-import { FoxwedgeError, decoder, encoder } from "./engine.js";
+import { FoxwedgeError, NO_STREAM, decoder, encoder } from "./engine.js";
 
 /** The keys under which a request holds its messages. */
 const LISTS = ["messages", "contents", "input"];
@@ -60,12 +60,29 @@ export function functionsOf(engine) {
     }
 
     push(piece) {
-      return this.#engine.pushStream(this.#handle, bytesOf(piece));
+      try {
+        return this.#engine.pushStream(this.#handle, bytesOf(piece));
+      } catch (error) {
+        this.close();
+        throw error;
+      }
     }
 
     finish() {
-      const { report, document } = this.#engine.finishStream(this.#handle);
+      const { report, document } = this.#engine.finishStream(this.#end());
       return { ...report, rest: document };
+    }
+
+    /** Forgets a stream that is not to be finished. */
+    close() {
+      this.#engine.closeStream(this.#end());
+    }
+
+    /** The handle, which may soon be another stream's. */
+    #end() {
+      const handle = this.#handle;
+      this.#handle = NO_STREAM;
+      return handle;
     }
 
     /** The same as a web stream. */

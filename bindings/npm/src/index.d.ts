@@ -227,6 +227,8 @@ export class StreamConverter {
     renamed: { old: string; new: string }[];
     rest: Uint8Array;
   };
+  /** Forgets a stream that is not to be finished. */
+  close(): void;
   /** The same as a web stream. */
   static transform(options: StreamOptions): TransformStream<Uint8Array, Uint8Array>;
 }

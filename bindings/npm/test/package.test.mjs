@@ -73,7 +73,11 @@ test("a stream is converted piece by piece", async () => {
   for (const piece of events.match(/[^]{1,9}/g)) out += new TextDecoder().decode(converter.push(piece));
   const { complete, rest } = converter.finish();
   assert.ok(complete && (out + new TextDecoder().decode(rest)).includes("message_stop"));
+  // The next stream may get the place of the one that ended.
+  const next = new StreamConverter({ from: "openai-chat", to: "anthropic" });
   assert.throws(() => converter.push("x"), FoxwedgeError);
+  next.push(events);
+  assert.ok(next.finish().complete);
   const source = new Blob([events]).stream().pipeThrough(StreamConverter.transform({ from: "openai-chat", to: "gemini" }));
   assert.ok((await new Response(source).text()).includes('"text":"Hi"'));
 });

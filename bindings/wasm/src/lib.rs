@@ -150,7 +150,7 @@ pub extern "C" fn stream_close(handle: u32) {
 /// Where the report of the last call is.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
-pub extern "C" fn report_place() -> *const u8 {
+pub extern "C" fn report_pointer() -> *const u8 {
     memory().report.as_ptr()
 }
 
@@ -164,7 +164,7 @@ pub extern "C" fn report_length() -> usize {
 /// Where the document of the last call is.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
-pub extern "C" fn document_place() -> *const u8 {
+pub extern "C" fn document_pointer() -> *const u8 {
     memory().document.as_ptr()
 }
 

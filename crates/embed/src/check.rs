@@ -1,6 +1,6 @@
 //! `check` and `fix`, for requests, message lists and session files.
 
-use foxwedge_core::{CheckOptions, Profile, Repair, Report, check as check_draft};
+use foxwedge_core::{CheckOptions, Draft, Profile, Repair, Report, check as check_draft};
 use foxwedge_formats::{OutlinedDocument, detect, outline_options, read};
 use foxwedge_sessions::{ParsedSession, SessionAgent, SessionText, detect_message_list};
 
@@ -11,22 +11,11 @@ use crate::{
     report::{ReportObject, edit_json, finding_json, repair_losses_json},
 };
 
-/// The options of both operations.
-const NAMES: [&str; 10] = [
-    "format",
-    "profile",
-    "agent",
-    "unanswered",
-    "orphans",
-    "tail",
-    "unsafeFixes",
-    "language",
-    "ignore",
-    "forApi",
-];
+/// The options of both operations, beside those of repairs.
+const NAMES: [&str; 5] = ["format", "profile", "agent", "ignore", "forApi"];
 
 pub(crate) fn check(document: &[u8], options: &str) -> Result<CallReply, CallError> {
-    let options = CallOptions::read(options, &NAMES)?;
+    let options = CallOptions::with_repairs(options, &NAMES)?;
     let report = match recognize(document, &options)? {
         RecognizedDocument::Request(reading, question) => {
             let report = check_draft(&reading.draft, &question);
@@ -44,19 +33,16 @@ pub(crate) fn check(document: &[u8], options: &str) -> Result<CallReply, CallErr
 }
 
 pub(crate) fn fix(document: &[u8], options: &str) -> Result<CallReply, CallError> {
-    let options = CallOptions::read(options, &NAMES)?;
+    let options = CallOptions::with_repairs(options, &NAMES)?;
     match recognize(document, &options)? {
         RecognizedDocument::Request(reading, question) => {
             let (patched, repair) = reading.fix(&question);
             let changed = !repair.is_untouched();
-            let losses = repair.losses(&reading.draft);
             let format = reading.draft.format.name();
             let messages =
                 if changed { repair.messages.len() } else { reading.draft.messages.len() };
             let head = report_head(format, Some(question.profile), messages, &repair.after);
-            let report = with_repair(head, changed, &repair)
-                .raw("losses", repair_losses_json(&losses))
-                .end();
+            let report = with_repair(head, &repair, &reading.draft);
             let document = changed.then(|| patched.to_string().into_bytes());
             Ok(CallReply { report, document })
         }
@@ -64,11 +50,8 @@ pub(crate) fn fix(document: &[u8], options: &str) -> Result<CallReply, CallError
             let (session, question) = open_session(&text, agent, &options)?;
             let (rewritten, repair) = session.fix(&question);
             let changed = !repair.is_untouched();
-            let losses = repair.losses(session.draft());
             let head = session_head(&session, &question, &repair.after);
-            let report = with_repair(head, changed, &repair)
-                .raw("losses", repair_losses_json(&losses))
-                .end();
+            let report = with_repair(head, &repair, session.draft());
             let document = changed.then(|| rewritten.pieces().flatten().copied().collect());
             Ok(CallReply { report, document })
         }
@@ -143,7 +126,7 @@ fn report_head(
         .raw("valid", report.is_clean())
         .raw("messageCount", messages)
         .raw("total", report.total())
-        .list("findings", report.findings.iter().map(|finding| finding_json(finding, None)))
+        .list("findings", report.findings.iter().map(finding_json))
 }
 
 fn session_head(
@@ -160,6 +143,9 @@ fn session_head(
     }
 }
 
-fn with_repair(head: ReportObject, changed: bool, repair: &Repair<'_>) -> ReportObject {
-    head.raw("changed", changed).list("edits", repair.edits.iter().map(edit_json))
+fn with_repair(head: ReportObject, repair: &Repair<'_>, draft: &Draft<'_>) -> String {
+    head.raw("changed", !repair.is_untouched())
+        .list("edits", repair.edits.iter().map(edit_json))
+        .raw("losses", repair_losses_json(&repair.losses(draft)))
+        .end()
 }

@@ -12,18 +12,8 @@ use foxwedge_formats::{
 use crate::{CallError, CallReply, options::CallOptions, report::ReportObject};
 
 pub(crate) fn compact(source: &str, options: &str) -> Result<CallReply, CallError> {
-    const NAMES: [&str; 9] = [
-        "format",
-        "profile",
-        "maxTokens",
-        "goalTokens",
-        "unanswered",
-        "orphans",
-        "tail",
-        "unsafeFixes",
-        "language",
-    ];
-    let options = CallOptions::read(options, &NAMES)?;
+    let names = ["format", "profile", "ignore", "maxTokens", "goalTokens"];
+    let options = CallOptions::with_repairs(options, &names)?;
     let format = options.format("format")?.or_else(|| detect(source).map(|found| found.wire));
     let Some(format) = format else {
         return Err(CallError::new("unknown-format", "no request in a known format; set `format`"));

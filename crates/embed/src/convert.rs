@@ -15,19 +15,7 @@ use crate::{
 };
 
 pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallError> {
-    const NAMES: [&str; 10] = [
-        "from",
-        "to",
-        "profile",
-        "tools",
-        "model",
-        "unanswered",
-        "orphans",
-        "tail",
-        "unsafeFixes",
-        "language",
-    ];
-    let options = CallOptions::read(options, &NAMES)?;
+    let options = CallOptions::with_repairs(options, &["from", "to", "profile", "tools", "model"])?;
     let from = source_format(source, &options)?;
     let conversion = ConversionOptions {
         profile: options.named("profile", Profile::parse)?,
@@ -65,9 +53,9 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
         .text("to", to)
         .raw("valid", converted.remaining_total == 0)
         .raw("messageCount", converted.messages)
-        .list("losses", converted.losses.iter().map(loss_json))
+        .list("losses", converted.losses.iter().map(|loss| loss_json(loss.kind, &loss.note)))
         .list("edits", edits.map(edit_json))
-        .list("findings", converted.remaining.iter().map(|finding| finding_json(finding, None)))
+        .list("findings", converted.remaining.iter().map(finding_json))
         .list("renamed", converted.renamed.iter().map(renamed_json))
         .list("renamedTools", converted.renamed_tools.iter().map(renamed_json))
         .end();
@@ -90,7 +78,7 @@ pub(crate) fn response(source: &str, options: &str) -> Result<CallReply, CallErr
         .text("from", from.name())
         .text("to", to.name())
         .raw("failed", converted.failed)
-        .list("losses", converted.losses.iter().map(loss_json))
+        .list("losses", converted.losses.iter().map(|loss| loss_json(loss.kind, &loss.note)))
         .end();
     Ok(CallReply { report, document: Some(converted.body.into_bytes()) })
 }

@@ -35,7 +35,10 @@ pub(crate) fn history(document: &[u8], options: &str) -> Result<CallReply, CallE
         .optional("updated", metadata.updated.as_deref())
         .text("health", session_health(&session))
         .raw("messageCount", session.draft().messages.len())
-        .list("losses", session.history_losses().iter().map(loss_json))
+        .list(
+            "losses",
+            session.history_losses().iter().map(|loss| loss_json(loss.kind, &loss.note)),
+        )
         .end();
     Ok(CallReply { report, document: Some(session.history().into_bytes()) })
 }

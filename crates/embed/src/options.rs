@@ -54,6 +54,12 @@ pub(crate) struct CallOptions<'a> {
 }
 
 impl<'a> CallOptions<'a> {
+    /// Reads options, which may only have these names and those of repairs.
+    pub(crate) fn with_repairs(source: &'a str, names: &[&str]) -> Result<Self, CallError> {
+        const REPAIRS: [&str; 5] = ["unanswered", "orphans", "tail", "unsafeFixes", "language"];
+        CallOptions::read(source, &[names, &REPAIRS].concat())
+    }
+
     /// Reads options, which may only have these names.
     pub(crate) fn read(source: &'a str, names: &[&str]) -> Result<CallOptions<'a>, CallError> {
         if source.trim().is_empty() {

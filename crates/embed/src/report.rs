@@ -1,7 +1,7 @@
 //! Writes reports as JSON.
 
 use foxwedge_core::{Edit, Finding, FixApplicability, RepairLosses, Severity, rules};
-use foxwedge_formats::model::Loss;
+use foxwedge_formats::model::LossKind;
 use foxwedge_json::escape_into;
 
 /// A JSON object that is being written.
@@ -78,8 +78,7 @@ impl ReportObject {
     }
 }
 
-/// A finding. `effect` is what it means for the agent of a session.
-pub(crate) fn finding_json(finding: &Finding, effect: Option<&str>) -> String {
+pub(crate) fn finding_json(finding: &Finding) -> String {
     let severity = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -88,7 +87,7 @@ pub(crate) fn finding_json(finding: &Finding, effect: Option<&str>) -> String {
         FixApplicability::None => None,
         other => Some(other.name()),
     };
-    let report = ReportObject::new()
+    ReportObject::new()
         .text("code", &finding.rule.label())
         .text("rule", finding.rule.name)
         .text("severity", severity)
@@ -98,11 +97,8 @@ pub(crate) fn finding_json(finding: &Finding, effect: Option<&str>) -> String {
         .raw("end", finding.location.span.end)
         .texts("ids", finding.ids.iter().map(String::as_str))
         .optional("tool", finding.tool.as_deref())
-        .optional("fix", fix);
-    match effect {
-        Some(effect) => report.text("effect", effect).end(),
-        None => report.end(),
-    }
+        .optional("fix", fix)
+        .end()
 }
 
 pub(crate) fn edit_json(edit: &Edit) -> String {
@@ -126,8 +122,8 @@ pub(crate) fn repair_losses_json(losses: &RepairLosses) -> String {
     report.end()
 }
 
-pub(crate) fn loss_json(loss: &Loss) -> String {
-    ReportObject::new().text("kind", loss.kind.name()).text("note", &loss.note).end()
+pub(crate) fn loss_json(kind: LossKind, note: &str) -> String {
+    ReportObject::new().text("kind", kind.name()).text("note", note).end()
 }
 
 /// `texts_removed` → `textsRemoved`

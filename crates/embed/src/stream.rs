@@ -6,7 +6,7 @@ use crate::{
     CallError, CallReply,
     convert::{renamed_json, target_format},
     options::CallOptions,
-    report::ReportObject,
+    report::{ReportObject, loss_json},
 };
 
 /// A stream of one format that becomes a stream of another.
@@ -38,7 +38,7 @@ impl StreamCall {
     /// Converts more bytes, and returns what can be sent on.
     ///
     /// # Errors
-    /// If the bytes are no such stream. What was converted before is lost with it.
+    /// If the bytes are not a stream of the format. Later calls return the same error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
         let mut out = Vec::new();
         self.converter.push(bytes, &mut out).map_err(unreadable)?;
@@ -52,9 +52,7 @@ impl StreamCall {
     pub fn finish(mut self) -> Result<CallReply, CallError> {
         let mut out = Vec::new();
         let ending = self.converter.finish(&mut out).map_err(unreadable)?;
-        let losses = ending.skipped.iter().map(|loss| {
-            ReportObject::new().text("kind", loss.kind.name()).text("note", &loss.note).end()
-        });
+        let losses = ending.skipped.iter().map(|loss| loss_json(loss.kind, &loss.note));
         let report = ReportObject::new()
             .raw("complete", ending.complete)
             .raw("failed", ending.failed)

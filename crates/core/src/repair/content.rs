@@ -307,8 +307,9 @@ fn remove_empty_texts(state: &mut RepairState<'_, '_>, early: bool) {
             }
             continue;
         }
-        let message = state.load_message(at);
-        message.retain_parts(|part| !empty_text::is_refused(profile, format, &part.part.kind));
+        state
+            .load_message(at)
+            .retain_parts(|part| !empty_text::is_refused(profile, format, &part.part.kind));
         state.note_edit(
             308,
             Strategy::Drop,
