@@ -249,6 +249,14 @@ const PECULIAR: &[Fact] = &[
         Not("the error names no cause; the strict profile finds the known ones"),
     ),
     fact("Perplexity and older gateways: user and assistant alternate strictly.", By(402)),
+    fact(
+        "Anthropic: a managed agent waits until every event that it names is answered.",
+        Not("the log is kept on the server; no request carries it"),
+    ),
+    fact(
+        "MCP: a sampling message with results holds nothing else, and answers the message before.",
+        Not("sampling is deprecated; there is no profile for it"),
+    ),
 ];
 
 const FILES: &[Fact] = &[
