@@ -182,13 +182,14 @@ fn content_texts(raw: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether the content of an answer (raw JSON) is a list or a text with nothing but white space.
+/// Whether the content of an answer (raw JSON) is null, or a list or a text with nothing but white
+/// space.
 pub(crate) fn is_blank(raw: &str) -> bool {
     // Blank content is never longer in practice.
     const MAX_BYTES: usize = 200;
     const KEYS: [&str; 4] = ["type", "text", "output", "result"];
     if raw.len() > MAX_BYTES || !raw.contains(['[', '"']) {
-        return false;
+        return raw == "null";
     }
     let mut rest = raw;
     let mut is_type_value = false;

@@ -290,7 +290,8 @@ fn inspect_message(
     source: &str,
     score: &mut DetectionScore,
 ) -> ScanResult<()> {
-    scan.object(|scan, key, _| {
+    let (mut has_call_id, mut has_result) = (false, false);
+    let scanned = scan.object(|scan, key, _| {
         match key {
             b"parts" => {
                 score.vote(Format::Gemini, DetectionConfidence::Certain, "messages with `parts`")
@@ -302,13 +303,8 @@ fn inspect_message(
                     "`tool_calls` and tool messages",
                 );
             }
-            b"call_id" => {
-                score.vote(
-                    Format::OpenaiResponses,
-                    DetectionConfidence::Certain,
-                    "items with a `call_id`",
-                );
-            }
+            b"call_id" => has_call_id = true,
+            b"result" => has_result = true,
             b"type" => {
                 score.vote(
                     Format::OpenaiResponses,
@@ -362,8 +358,22 @@ fn inspect_message(
             _ => {}
         }
         scan.skip().map(drop)
-    })
-    .map(drop)
+    });
+    // Results of Interactions have a `call_id`, too; what they return is called `result`.
+    match (has_call_id, has_result) {
+        (true, false) => score.vote(
+            Format::OpenaiResponses,
+            DetectionConfidence::Certain,
+            "items with a `call_id`",
+        ),
+        (true, true) => score.vote(
+            Format::GeminiInteractions,
+            DetectionConfidence::Likely,
+            "results with a `call_id`",
+        ),
+        (false, _) => {}
+    }
+    scanned.map(drop)
 }
 
 fn inspect_blocks(

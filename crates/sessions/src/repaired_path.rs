@@ -197,7 +197,10 @@ impl<'a> RepairedPath<'a> {
                         let parent = parent(carried.or(before), changes);
                         changes.parents.insert(record, parent);
                     }
-                    carried = Some(place);
+                    // New records follow messages.
+                    if rewriter.fragment(record).is_some() {
+                        carried = Some(place);
+                    }
                 }
                 PathItem::Old(record) => {
                     let keeps = unrepaired.contains(&record)
@@ -264,7 +267,7 @@ impl<'a> RepairedPath<'a> {
         if at == before {
             return true;
         }
-        if !rewriter.mixes_turns() || rewriter.standing(parent) == ChainStatus::Carried {
+        if !rewriter.mixes_turns() {
             return false;
         }
         // An untouched turn keeps its links. Records of its reply may be attached to results that
@@ -276,6 +279,9 @@ impl<'a> RepairedPath<'a> {
             // turn before.
             return untouched(own)
                 && (at < place || self.turns[before] == own || untouched(self.turns[before]));
+        }
+        if rewriter.standing(parent) == ChainStatus::Carried {
+            return false;
         }
         let Some(&last) = self.edges.get(&own) else { return false };
         let first = self.turns[before] != own;

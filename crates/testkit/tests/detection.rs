@@ -34,6 +34,16 @@ fn calls_and_answers_give_every_format_away() {
 }
 
 #[test]
+fn a_result_of_interactions_without_a_type_is_no_item_of_responses() {
+    let call = r#"{"type":"function_call","id":"a","name":"f","arguments":{}}"#;
+    let result = r#"{"call_id":"a","name":"f","result":"ok"}"#;
+    let text = format!(r#"[{call},{result},{{"type":"model_output","content":[]}}]"#);
+    assert_eq!(found(&text), Some((Format::GeminiInteractions, Certain)), "{text}");
+    let text = format!("[{call},{result}]");
+    assert_eq!(found(&text), Some((Format::GeminiInteractions, Likely)), "{text}");
+}
+
+#[test]
 fn a_call_deep_in_a_history_is_found() {
     for wire in Format::ALL {
         let shape = format!("{} a[x] r[x]", "u a ".repeat(40));

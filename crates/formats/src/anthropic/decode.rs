@@ -9,7 +9,7 @@ use crate::conversation::{
     ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes, ReasoningSignature,
     TextCitation, ToolCallPart, ToolResultPart,
     decode::{
-        BlockDecodeFormat, join_texts, parse_role, read_arguments, read_content, read_text,
+        BlockDecodeFormat, join_texts, read_arguments, read_content, read_role, read_text,
         reasoning_part,
     },
 };
@@ -45,7 +45,7 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
-    let role = parse_role(&message.text("role")?)?;
+    let role = read_role(message, "content")?;
     let parts = read_content(message.get("content"), &DECODE_FORMAT);
     Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
 }

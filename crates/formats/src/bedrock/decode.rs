@@ -11,7 +11,7 @@ use crate::{
         ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes,
         ReasoningSignature, ToolCallPart, ToolResultPart,
         decode::{
-            BlockDecodeFormat, parse_role, read_arguments, read_content, read_text, reasoning_part,
+            BlockDecodeFormat, read_arguments, read_content, read_role, read_text, reasoning_part,
         },
         media::media_type_of,
     },
@@ -45,7 +45,7 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
-    let role = parse_role(&message.text("role")?)?;
+    let role = read_role(message, "content")?;
     let parts = read_content(message.get("content"), &DECODE_FORMAT);
     Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
 }

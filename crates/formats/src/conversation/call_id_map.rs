@@ -11,8 +11,8 @@ use std::{
 use foxwedge_core::{CallFamily, Format, IdRule, Profile, fresh_id, legal_name};
 
 use super::{
-    CallPairs, ContentPart, IdentifierReplacement, ModelHistory, ModelPart, PartIndex,
-    PartPlacement, ToolCallPart, ToolResultPart,
+    CallPairs, ContentPart, IdentifierReplacement, ModelHistory, ModelMessage, ModelPart,
+    ModelRole, PartIndex, PartPlacement, ToolCallPart, ToolResultPart,
 };
 
 /// The identity to write for a call or a result.
@@ -55,7 +55,7 @@ impl<'h> CallIdMap<'h> {
             profile,
             rule,
             renamed_tools: Vec::new(),
-            in_message: HashSet::new(),
+            in_turn: HashSet::new(),
             renamed_names: HashSet::new(),
             restored_ids,
             existing: None,
@@ -67,8 +67,10 @@ impl<'h> CallIdMap<'h> {
         };
         // A result takes over the id of its call, so calls come first.
         for (number, (at, part)) in all_parts(history).enumerate() {
-            if at.part == 0 {
-                ids.in_message.clear();
+            // Adjacent messages of the model are one turn.
+            let is_model = |message: &ModelMessage<'_>| message.role == ModelRole::Assistant;
+            if at.part == 0 && !history.messages.get(at.message).is_some_and(is_model) {
+                ids.in_turn.clear();
             }
             if let ContentPart::ToolCall(call) = part.content() {
                 let result = pairs.partner(at).and_then(|at| part_at(history, at));
@@ -123,8 +125,8 @@ struct CallIdAllocator<'h, 'a> {
     existing: Option<HashSet<&'h str>>,
     /// The ids assigned so far.
     used: HashSet<Cow<'h, str>>,
-    /// The ids assigned in the current message.
-    in_message: HashSet<Cow<'h, str>>,
+    /// The ids assigned in the current turn.
+    in_turn: HashSet<Cow<'h, str>>,
     /// Rejected tool names, with their replacements.
     renamed_tools: Vec<IdentifierReplacement>,
     renamed_names: HashSet<&'h str>,
@@ -196,7 +198,7 @@ impl<'h> CallIdAllocator<'h, '_> {
         // Most providers accept a reused id in a later turn, so a restored id may repeat there.
         let can_restore = |id: &Cow<'_, str>| match self.profile {
             Profile::Anthropic | Profile::Strict => is_free(self, id),
-            _ => self.rule.allows(id) && !self.in_message.contains(id),
+            _ => self.rule.allows(id) && !self.in_turn.contains(id),
         };
         let id = match (restored.filter(can_restore), own_id.clone()) {
             (Some(restored), _) => Some(restored),
@@ -218,7 +220,7 @@ impl<'h> CallIdAllocator<'h, '_> {
         self.used.extend(id.clone());
         // Only needed if there are ids to restore.
         if !self.restored_ids.is_empty() {
-            self.in_message.extend(id.clone());
+            self.in_turn.extend(id.clone());
         }
         // A built-in tool of a provider only accepts its own kind of result.
         let plain = matches!(call.family, CallFamily::Function | CallFamily::Custom);

@@ -1,5 +1,7 @@
 //! Pairs tool calls with their results. The core pairs them on an outline of the history.
 
+use std::collections::HashSet;
+
 use foxwedge_core as core;
 
 use super::{ContentPart, ModelHistory, ModelRole};
@@ -61,10 +63,11 @@ impl CallPairs {
         // Gemini's outline fits any history: calls and results are blocks, and ids may be missing.
         let mut builder = core::DraftBuilder::new("", core::Format::Gemini);
         let mut positions = Vec::with_capacity(numbering.len());
+        let shared = ids_of_both_families(history);
         for (message_index, message) in history.messages.iter().enumerate() {
             for (part_index, part) in message.parts.iter().enumerate() {
                 positions.push(PartIndex { message: message_index, part: part_index });
-                builder.push_part(core::Span::NOWHERE, outline_part(part.content()));
+                builder.push_part(core::Span::NOWHERE, outline_part(part.content(), &shared));
             }
             let role = match message.role {
                 ModelRole::Assistant => core::Role::Assistant,
@@ -137,11 +140,37 @@ fn has_expected_roles(history: &ModelHistory<'_>) -> bool {
     })
 }
 
+/// The ids that a function call and a custom call have in common, if a result states its family:
+/// then that tells which call it belongs to.
+fn ids_of_both_families<'h>(history: &'h ModelHistory<'_>) -> HashSet<&'h str> {
+    let parts = || history.messages.iter().flat_map(|message| &message.parts);
+    let results = parts().filter_map(|part| match part.content() {
+        ContentPart::ToolResult(result) if result.family == core::CallFamily::Custom => {
+            result.id.as_deref()
+        }
+        _ => None,
+    });
+    let mut ids: HashSet<&str> = results.collect();
+    for family in [core::CallFamily::Custom, core::CallFamily::Function] {
+        if ids.is_empty() {
+            break;
+        }
+        let calls = parts().filter_map(|part| match part.content() {
+            ContentPart::ToolCall(call) if call.family == family => call.id.as_deref(),
+            _ => None,
+        });
+        ids = calls.filter(|id| ids.contains(id)).collect();
+    }
+    ids
+}
+
 /// A part as the core outlines it.
-fn outline_part<'a>(content: &'a ContentPart<'_>) -> core::PartKind<'a> {
+fn outline_part<'a>(content: &'a ContentPart<'_>, shared: &HashSet<&str>) -> core::PartKind<'a> {
     // Chat writes results of function and custom tools alike, so they must pair.
-    let family = |family: core::CallFamily| match family {
-        core::CallFamily::Custom => core::CallFamily::Function,
+    let family = |family: core::CallFamily, id: Option<&str>| match family {
+        core::CallFamily::Custom if !id.is_some_and(|id| shared.contains(id)) => {
+            core::CallFamily::Function
+        }
         other => other,
     };
     let text = |text: &'a str| std::borrow::Cow::Borrowed(text);
@@ -149,7 +178,7 @@ fn outline_part<'a>(content: &'a ContentPart<'_>) -> core::PartKind<'a> {
         ContentPart::ToolCall(call) => core::PartKind::call(core::DraftCall {
             id: call.id.as_deref().map(text).into(),
             name: text(&call.name).into(),
-            family: family(call.family),
+            family: family(call.family, call.id.as_deref()),
             arguments: core::ArgumentsShape::Valid,
             signed: false,
             typed: true,
@@ -157,7 +186,7 @@ fn outline_part<'a>(content: &'a ContentPart<'_>) -> core::PartKind<'a> {
         ContentPart::ToolResult(result) => core::PartKind::answer(core::DraftAnswer {
             id: result.id.as_deref().map(text).into(),
             name: result.name.as_deref().map(text).map(Box::new),
-            family: family(result.family),
+            family: family(result.family, result.id.as_deref()),
             output: core::AnswerShape::Full,
             content: core::Span::NOWHERE,
             media: false,

@@ -141,6 +141,16 @@ pub(crate) fn parse_role(role: &str) -> Option<ModelRole> {
     })
 }
 
+/// Reads the role of a message. Content with a missing or unknown role is the user's: repairs leave
+/// such a role only beside something unknown, which a conversion removes.
+pub(crate) fn read_role(message: &JsonObject<'_, '_>, content: &str) -> Option<ModelRole> {
+    let role = message.text("role").and_then(|role| parse_role(&role));
+    role.or_else(|| {
+        message.get(content)?.mark_odd();
+        Some(ModelRole::User)
+    })
+}
+
 /// Reads arguments that are an object in some formats and a string in others.
 pub(crate) fn read_arguments<'a>(value: Option<JsonValue<'_, 'a>>) -> JsonText<'a> {
     match value {

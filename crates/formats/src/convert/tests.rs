@@ -6,6 +6,7 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::{CallPairs, ContentPart, PartIndex};
 
 fn converted(source: &Value, from: Format, to: Format) -> (Value, ConvertedRequest) {
     let done =
@@ -119,6 +120,47 @@ fn media_after_tool_results_is_restored() {
             assert_eq!(back.to_string().matches("aGk=").count(), 2, "{there}");
         }
     }
+}
+
+/// A function call and a custom call may have the same id; the type of a result tells them apart.
+#[test]
+fn results_of_calls_with_one_id_do_not_cross() {
+    let source = json!([
+        {"type": "message", "role": "user", "content": "go"},
+        {"type": "custom_tool_call", "call_id": "a", "name": "patch", "input": "text"},
+        {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "a", "output": "of read"},
+        {"type": "custom_tool_call_output", "call_id": "a", "output": "of patch"}]);
+    for to in [Format::OpenaiChat, Format::Anthropic, Format::GeminiInteractions] {
+        let (body, _) = converted(&source, Format::OpenaiResponses, to);
+        let text = body.to_string();
+        let calls = crate::model::decode(&text, to).expect("readable");
+        let pairs = CallPairs::of(&calls);
+        let parts = calls.messages.iter().enumerate().flat_map(|(message, whole)| {
+            let parts = whole.parts.iter().enumerate();
+            parts.map(move |(part, whole)| (PartIndex { message, part }, whole.content()))
+        });
+        let mut found = 0;
+        for (at, content) in parts {
+            let ContentPart::ToolCall(call) = content else { continue };
+            let result = pairs.partner(at).expect("every call has its result");
+            let result = &calls.messages[result.message].parts[result.part];
+            let expected = format!("of {}", call.name);
+            assert!(format!("{:?}", result.content()).contains(&expected), "{to:?}: {body}");
+            found += 1;
+        }
+        assert_eq!(found, 2, "{body}");
+    }
+}
+
+/// Something unknown keeps a repair from touching the role; the text is converted all the same.
+#[test]
+fn content_without_a_role_is_kept() {
+    let source = json!([
+        {"content": [{"type": "hologram", "x": 1}, {"type": "text", "text": "What now?"}]}]);
+    let (body, done) = converted(&source, Format::Anthropic, Format::OpenaiChat);
+    assert!(body.to_string().contains("What now?"), "{body}");
+    assert_eq!(done.losses.len(), 1, "the block is lost: {:?}", done.losses);
 }
 
 #[test]

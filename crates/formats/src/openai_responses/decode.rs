@@ -10,8 +10,9 @@ use crate::{
         ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
         PartNotes, PartPlacement, ReasoningSignature, ToolCallPart, ToolResultPart,
         decode::{
-            BlockDecodeFormat, inline_media, join_texts, parse_role, read_arguments, read_content,
-            read_free_text, read_text, reasoning_part, unknown_fields, unknown_part, url_media,
+            BlockDecodeFormat, inline_media, join_texts, read_arguments, read_content,
+            read_free_text, read_role, read_text, reasoning_part, unknown_fields, unknown_part,
+            url_media,
         },
         media::media_type_of,
     },
@@ -45,11 +46,10 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 pub(crate) fn read_item<'a>(item: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let kind = item.text("type").unwrap_or(Cow::Borrowed("message"));
     if kind == "message" {
-        let role = parse_role(&item.text("role")?)?;
+        let role = read_role(item, "content")?;
         let parts = read_content(item.get("content"), &DECODE_FORMAT);
-        let message =
-            ModelMessage::read(role, parts, WIRE, item.others(&["type", "role", "content"]));
-        return Some(message);
+        let others = item.others(&["type", "role", "content"]);
+        return Some(ModelMessage::read(role, parts, WIRE, others));
     }
     let (role, content) = match &*kind {
         "reasoning" => (ModelRole::Assistant, Some(read_reasoning(item))),

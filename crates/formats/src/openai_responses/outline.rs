@@ -314,16 +314,24 @@ fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: Response
     if bad_id {
         flags = flags.with(MessageFlags::BAD_ITEM_ID);
     }
+    // An item without a type may be more than an empty message.
+    let has_other_fields = fields.call_id.is_some()
+        || fields.arguments.is_some()
+        || fields.encrypted
+        || fields.output.is_some()
+        || fields.input.is_some();
     if matches!(kind, Some("message") | None) {
         flags = flags.with(fields.other);
-        // An item without a type may be more than an empty message.
-        let has_other_fields =
-            fields.call_id.is_some() || fields.arguments.is_some() || fields.encrypted;
-        if has_other_fields || fields.output.is_some() || fields.input.is_some() {
+        if has_other_fields {
             flags = flags.with(MessageFlags::UNKNOWN_BODY);
         }
     }
     let role = match kind.map(item_kind) {
+        // Nothing says that it is a message.
+        None if has_other_fields && fields.role.is_none() && content == ContentShape::Absent => {
+            builder.push_part(span, PartKind::Unknown);
+            Role::Assistant
+        }
         None => fields.role.unwrap_or(Role::Unknown),
         Some(ResponsesItemKind::Message) => match fields.role {
             Some(Role::Unknown) | None => Role::Unknown,

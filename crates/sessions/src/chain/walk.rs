@@ -67,6 +67,10 @@ fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
             if !beside || answered || copied {
                 return last;
             }
+            let mut records = (0u32..).take(state.links.len());
+            if !records.any(|at| state.link(at).reply == key && has_call(state, at, &own)) {
+                return last;
+            }
             let ids: Vec<String> = state.answered_ids(last).map(str::to_owned).collect();
             let shown: Vec<String> = ids.iter().map(|id| display_id(Some(id))).collect();
             let shown = shown.join(", ");
@@ -119,8 +123,16 @@ fn next_record(
     } else {
         (701, format!("the parent `{parent}` of record `{id}` is not in the file"))
     };
-    // In a cycle, a record below the path cannot precede it.
-    let before = below.nearest(index).filter(|&at| found.is_none() || !hangs_on_path(state, at));
+    // A record below the path cannot precede it.
+    let before = match found {
+        Some(_) => below.nearest(index).filter(|&at| !hangs_on_path(state, at)),
+        None => (0..MAX_CANDIDATES)
+            .scan(index, |at, _| {
+                *at = below.nearest(*at)?;
+                Some(*at)
+            })
+            .find(|&at| !hangs_on_path(state, at)),
+    };
     if before.is_none() && found.is_none() {
         // Nothing precedes it: its parent is in another file, and nothing is lost.
         return None;
@@ -132,6 +144,9 @@ fn next_record(
     state.add_defect(code, index, vec![id.to_owned()], problem, repair, Strategy::Recover);
     before
 }
+
+/// How many of the records before one with a missing parent may hang below it.
+const MAX_CANDIDATES: usize = 16;
 
 /// Whether a few steps up from a record lead to the path.
 fn hangs_on_path(state: &ChainBuilder<'_, '_>, index: u32) -> bool {

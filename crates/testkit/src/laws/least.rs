@@ -225,14 +225,28 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
         // A turn of chat messages that receives a result is written as several messages: each
         // calling message, followed by its own results.
         let chat = self.draft.layout() == MessageLayout::Chat;
-        let receives = |group: &&Turn| {
-            let calls = &self.pairing.calls[group.calls().clone()];
-            group.messages().len() > 1 && calls.iter().any(|call| self.names(call.part()))
+        let receives = |turn: &Turn| {
+            let calls = &self.pairing.calls[turn.calls().clone()];
+            calls.iter().any(|call| self.names(call.part()))
         };
-        let turns: Vec<&Turn> = self.pairing.turns.iter().filter(receives).collect();
+        // Replies without anything between them are one turn once a message after them is removed.
+        let joined = |one: &Turn, two: &Turn| one.messages().end == two.messages().start;
+        let groups = self.pairing.turns.chunk_by(joined);
+        let several =
+            |group: &&[Turn]| group.iter().map(|turn| turn.messages().len()).sum::<usize>() > 1;
+        let groups = groups.filter(several).filter(|group| group.iter().any(receives));
+        let turns: Vec<&Turn> = groups.flatten().collect();
         let parted = |origin: usize| {
-            let holds =
-                |turn: &&Turn| turn.messages().contains(&origin) || turn.home().contains(&origin);
+            // Its results also stand behind a message between them that the repair removes.
+            let answers = |turn: &Turn| {
+                let calls = self.pairing.calls[turn.calls().clone()].iter();
+                let mut results = calls.filter_map(|call| call.answer());
+                results.any(|answer| self.pairing.answers[answer].message() == origin)
+            };
+            let holds = |turn: &&Turn| {
+                let around = turn.messages().contains(&origin) || turn.home().contains(&origin);
+                around || answers(turn)
+            };
             chat && turns.iter().any(holds)
         };
         let moves = |origin: usize| {

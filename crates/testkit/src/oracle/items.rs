@@ -16,8 +16,18 @@ pub(super) fn role(item: &Value) -> (OracleRole, bool) {
         }
         Some(_) if kind(item) == OracleBlockKind::Answer => (OracleRole::Answer, true),
         Some(_) => (OracleRole::Assistant, true),
+        None if is_no_message(item) => (OracleRole::Assistant, true),
         None => message_role(item).map_or((OracleRole::User, false), |role| (role, true)),
     }
+}
+
+/// Whether an item without a type has nothing of a message, and fields of other items.
+fn is_no_message(item: &Value) -> bool {
+    let has = |key: &str| item.get(key).is_some();
+    let named = ["call_id", "encrypted_content"];
+    let named = named.iter().any(|key| text(item, key).is_some_and(|text| !text.is_empty()));
+    let other = named || ["arguments", "output", "input"].iter().any(|key| has(key));
+    other && !has("role") && !has("content")
 }
 
 /// The kind of an item.
@@ -55,6 +65,7 @@ pub(super) fn kind(item: &Value) -> OracleBlockKind {
             OracleBlockKind::ServerAnswer
         }
         Some("reasoning") => OracleBlockKind::Reasoning,
+        None if is_no_message(item) => OracleBlockKind::Unknown,
         Some("message") | None => OracleBlockKind::Text,
         Some(
             "item_reference"

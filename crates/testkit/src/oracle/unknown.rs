@@ -84,7 +84,8 @@ fn turn_of(
     at: usize,
 ) -> std::ops::RangeInclusive<usize> {
     let model = |at: usize| messages[at].role == OracleRole::Assistant;
-    let user = |at: usize| messages[at].role == OracleRole::User;
+    // A message of an unknown role may be one of the user.
+    let user = |at: usize| messages[at].role == OracleRole::User || !messages[at].known;
     let (mut first, mut last) = (at, at);
     if layout == OracleLayout::Items {
         let in_turn = |at: usize| !user(at) && messages[at].role != OracleRole::System;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use foxwedge_core::{Profile, Strategy, TailPolicy};
+use foxwedge_core::{Format, Profile, Strategy, TailPolicy};
 use foxwedge_formats::{
     convert,
     model::{IdentifierReplacement, LossKind},
@@ -28,7 +28,7 @@ pub(super) fn judge(trial: &ConversionTrial<'_>, after: &Value) -> LawVerdict {
     let mut now = gist(trial.to.name(), after);
     names(trial, &before, &mut now)?;
     tools(trial, after)?;
-    if trial.joins_refusals(trial.converted) || trial.closes_turn() {
+    if trial.joins_refusals(trial.converted) || trial.closes_turn() || pairs_anew(trial) {
         return Ok(());
     }
     told(trial, &before, &now)?;
@@ -42,6 +42,14 @@ pub(super) fn judge(trial: &ConversionTrial<'_>, after: &Value) -> LawVerdict {
         same(trial, after)?;
     }
     there_and_back(trial, &before)
+}
+
+/// Whether calls and results that a repair leaves alone beside something unknown were repaired once
+/// that was gone. The edits report it.
+fn pairs_anew(trial: &ConversionTrial<'_>) -> bool {
+    let lost = trial.converted.losses.iter().any(|loss| loss.kind == LossKind::Unknown);
+    let mut edits = trial.converted.target_edits.iter();
+    lost && edits.any(|edit| matches!(edit.code, 101..=104))
 }
 
 /// Everything is present in order and under its role, or is reported as lost.
@@ -176,7 +184,7 @@ fn there_and_back(trial: &ConversionTrial<'_>, before: &DocumentGist) -> LawVerd
     }
     let mut now = gist(format.name(), &document);
     let before = &mut before.clone();
-    nameless(before, &mut now, &trial.converted.renamed);
+    nameless(before, &mut now, format, &trial.converted.renamed);
     called_again(&mut now, &back.renamed_tools);
     called_again(&mut now, &trial.converted.renamed_tools);
     // If no loss was reported, no difference is allowed.
@@ -193,12 +201,19 @@ fn there_and_back(trial: &ConversionTrial<'_>, before: &DocumentGist) -> LawVerd
     }
 }
 
-/// A call that had no id keeps its new one, and so does a call whose id was ambiguous.
-fn nameless(before: &mut DocumentGist, now: &mut DocumentGist, renamed: &[IdentifierReplacement]) {
+/// A call that had no id keeps its new one, and so does a call whose id was ambiguous, or one that
+/// its own provider refuses.
+fn nameless(
+    before: &mut DocumentGist,
+    now: &mut DocumentGist,
+    format: Format,
+    renamed: &[IdentifierReplacement],
+) {
+    let refused = |id: &String| !Profile::for_format(format).id_rule().allows(id);
     let ids: Vec<Option<String>> = before.calls().map(|call| call.id.clone()).collect();
     let shared = |id: &String| ids.iter().filter(|it| it.as_ref() == Some(id)).count() > 1;
     for ((old, new), id) in calls(before).zip(calls(now)).zip(&ids) {
-        let loose = id.as_ref().is_none_or(shared);
+        let loose = id.as_ref().is_none_or(|id| shared(id) || refused(id));
         let was = id.as_deref().unwrap_or("");
         let got = |it: &IdentifierReplacement| it.old == was && Some(&it.new) == new.id.as_ref();
         if loose && renamed.iter().any(got) {

@@ -254,7 +254,7 @@ impl ConversionTrial<'_> {
             convert::ConversionOptions { tools: ToolNotation::Text, ..self.options.clone() };
         let converted = self.again(self.source, self.case.wire, self.to, &options)?;
         let after = self.sound(&converted).map_err(|(_, what)| ("told as text", what))?;
-        let now = gist(self.to.name(), &after);
+        let now = gist(self.to.name(), &without_unknown_roles(&after));
         let calls = now.calls().count() + now.orphans.len();
         let mut tools = declared(self.to.name(), &after);
         // A provider-run tool may have to be declared for its calls.
@@ -288,4 +288,26 @@ impl ConversionTrial<'_> {
     ) -> Result<ConvertedRequest, (&'static str, String)> {
         request(source, from, to, options).map_err(|error| ("total", format!("{error}\n{source}")))
     }
+}
+
+/// A document without the messages whose role no provider knows: what stands in them is left as it
+/// is.
+fn without_unknown_roles(document: &Value) -> Value {
+    const ROLES: [&str; 7] =
+        ["user", "assistant", "model", "system", "developer", "tool", "function"];
+    let is_known = |message: &Value| match message.get("role") {
+        Some(role) => role.as_str().is_some_and(|role| ROLES.contains(&role)),
+        None => true,
+    };
+    let mut document = document.clone();
+    match &mut document {
+        Value::Array(list) => list.retain(is_known),
+        document => {
+            for key in ["messages", "contents", "input"] {
+                let list = document.get_mut(key).and_then(Value::as_array_mut);
+                list.into_iter().for_each(|list| list.retain(is_known));
+            }
+        }
+    }
+    document
 }

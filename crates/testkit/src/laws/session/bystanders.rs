@@ -31,6 +31,7 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
             None => AllowedChange::Note,
         },
         SessionAgent::Neovate if record["type"] == "message" => AllowedChange::Message,
+        SessionAgent::Neovate if linked => AllowedChange::Note,
         SessionAgent::Codex if record["type"] == "response_item" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "compacted" => AllowedChange::Whole,
         SessionAgent::GeminiCli if record["id"].is_string() => AllowedChange::Whole,

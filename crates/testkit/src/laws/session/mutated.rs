@@ -253,8 +253,30 @@ fn uncounted(
 /// number that is too large.
 fn plain_text(line: &[u8]) -> String {
     let raw = String::from_utf8_lossy(line);
-    let plain = [("\\n", "\n"), ("\\t", "\t"), ("\\\"", "\""), ("\\\\", "\\")];
-    plain.iter().fold(raw.into_owned(), |text, (escape, character)| text.replace(escape, character))
+    let mut pieces = raw.split('\\');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    while let Some(piece) = pieces.next() {
+        let mut characters = piece.chars();
+        match characters.next() {
+            // Two backslashes stand for one; what follows is no escape.
+            None => {
+                text.push('\\');
+                text.push_str(pieces.next().unwrap_or_default());
+                continue;
+            }
+            Some('n') => text.push('\n'),
+            Some('t') => text.push('\t'),
+            Some('u') => {
+                let code = piece.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                text.extend(code.and_then(char::from_u32));
+                text.push_str(piece.get(5..).unwrap_or_default());
+                continue;
+            }
+            Some(other) => text.push(other),
+        }
+        text.push_str(characters.as_str());
+    }
+    text
 }
 
 /// All complete records of a file.
