@@ -69,8 +69,8 @@ pub struct OtherError {
     pub advice_zh: &'static str,
 }
 
-/// Recognizes an error text about tool calls that no history causes: a container that is not named,
-/// a thread that was continued elsewhere.
+/// Recognizes an error text that no broken history causes: a container that is not named, a thread
+/// that was continued elsewhere, a conversation that is too long.
 pub fn explain_other(text: &str) -> Option<OtherError> {
     let (group, provider) = find_group(&NormalizedText::new(text))?;
     match group.meaning {
@@ -79,6 +79,11 @@ pub fn explain_other(text: &str) -> Option<OtherError> {
         }
         WordingMeaning::Rule { .. } | WordingMeaning::UnrelatedError => None,
     }
+}
+
+/// Whether an error text says that the conversation exceeds the model's context window.
+pub fn is_context_overflow(text: &str) -> bool {
+    explain_other(text).is_some_and(|error| error.advice == advice::CONTEXT_OVERFLOW.en)
 }
 
 /// The first group of the table with a wording that the text contains, and its provider.

@@ -26,7 +26,7 @@ pub use draft::{
     MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState,
     TextShape, UnresolvedReference,
 };
-pub use explain::{ErrorExplanation, OtherError, explain, explain_other};
+pub use explain::{ErrorExplanation, OtherError, explain, explain_other, is_context_overflow};
 pub use foxwedge_json::{Span, TextReplacement, lone_surrogates};
 pub use nearest::nearest_name;
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};

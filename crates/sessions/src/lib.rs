@@ -258,15 +258,15 @@ impl<'a> ParsedSession<'a> {
             return (RewrittenFile::unchanged(self.log.bytes), repair);
         }
         repair.load_touched_parts(self.draft());
-        let mut rewritten = self.rewrite(&repair);
+        let mut rewritten = self.rewrite(&repair, false);
         until_stable::repair_until_stable(self, options, &mut repair, &mut rewritten);
         (rewritten, repair)
     }
 
-    fn rewrite(&self, repair: &Repair<'a>) -> RewrittenFile<'a> {
+    fn rewrite(&self, repair: &Repair<'a>, straightens: bool) -> RewrittenFile<'a> {
         match self.agent {
             SessionAgent::ClaudeCode | SessionAgent::Neovate => {
-                linked_rewriter::rewrite(self, repair)
+                linked_rewriter::rewrite(self, repair, straightens)
             }
             SessionAgent::Codex | SessionAgent::Cline | SessionAgent::AiSdkModel => {
                 sequence_rewriter::rewrite(self, repair)

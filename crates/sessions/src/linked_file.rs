@@ -22,6 +22,8 @@ pub(super) struct LinkedFileRewriter<'s, 'a> {
     calls: HashMap<&'s str, Vec<u32>>,
     /// Whether records that a compaction carried over become ordinary records of the conversation.
     pub(super) inlines_carried: bool,
+    /// Whether all records are put in order and linked in that order, whatever the agent would keep.
+    pub(super) straightens: bool,
 }
 
 impl<'a> Deref for LinkedFileRewriter<'_, 'a> {
@@ -48,6 +50,7 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
             starts,
             calls: HashMap::new(),
             inlines_carried: false,
+            straightens: false,
         };
         rewriter.starts = rewriter.part_starts();
         rewriter.index_calls();
@@ -146,9 +149,9 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
         reply(one).is_some() && reply(one) == reply(two)
     }
 
-    /// Whether a reply is written as several records, with tool results between them.
+    /// Whether a reply may stay as several records, with tool results between them.
     pub(super) fn mixes_turns(&self) -> bool {
-        self.agent == SessionAgent::ClaudeCode
+        self.agent == SessionAgent::ClaudeCode && !self.straightens
     }
 
     /// The last record up to and including `record` with a call of this id.

@@ -18,9 +18,15 @@ use foxwedge_json::{
     FieldChange, FieldChanges, OutputChunk, SpliceWriter, field_value, write_patched,
 };
 
-/// Writes the file that a repair produces.
-pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> RewrittenFile<'a> {
+/// Writes the file that a repair produces. If it `straightens`, all records of the conversation are
+/// put in order and linked in that order.
+pub(super) fn rewrite<'a>(
+    session: &ParsedSession<'a>,
+    repair: &Repair<'a>,
+    straightens: bool,
+) -> RewrittenFile<'a> {
     let mut rewriter = LinkedFileRewriter::new(session);
+    rewriter.straightens = straightens;
     let plan = plan_records(&rewriter, repair);
     rewriter.inlines_carried = inlines_carried(&rewriter, &plan, repair);
     let gone = removed_records(&rewriter, &plan, repair);

@@ -27,6 +27,8 @@ pub(super) struct RepairedPath<'a> {
     touched: HashSet<u32>,
     /// The position of each existing record.
     places: HashMap<u32, usize>,
+    /// The records that are messages of the conversation.
+    messages: HashSet<u32>,
     /// For each turn the last linked item before it.
     edges: HashMap<u32, usize>,
     /// The position of the first record with each id. Computed only if a record is attached to a
@@ -85,7 +87,16 @@ impl<'a> RepairedPath<'a> {
                     items.append(&mut waiting);
                     turns.resize(items.len(), before);
                 } else if at > answers && role != Role::Assistant {
-                    items.append(&mut waiting);
+                    // An empty record of a reply stays with the rest of that reply.
+                    let is_reply = |item: &PathItem| match item {
+                        PathItem::Old(record) => {
+                            rewriter.log().links[*record as usize].reply.is_some()
+                        }
+                        PathItem::New(_) => false,
+                    };
+                    let (replies, others) = waiting.drain(..).partition(is_reply);
+                    items.extend::<Vec<PathItem>>(others);
+                    waiting = replies;
                     turns.resize(items.len(), turn);
                 }
                 items.push(planned.record().map_or(PathItem::New(*place), PathItem::Old));
@@ -104,9 +115,15 @@ impl<'a> RepairedPath<'a> {
         items.append(&mut waiting);
         items.extend(end.into_iter().map(PathItem::Old));
         turns.resize(items.len(), before);
-        let (touched, places, edges) = (HashSet::new(), HashMap::new(), HashMap::new());
-        let mut path =
-            RepairedPath { items, turns, touched, places, edges, named: OnceCell::new() };
+        let mut path = RepairedPath {
+            items,
+            turns,
+            touched: HashSet::new(),
+            places: HashMap::new(),
+            messages: rewriter.chain().records.iter().copied().collect(),
+            edges: HashMap::new(),
+            named: OnceCell::new(),
+        };
         let mut disturbed = disturbed;
         disturbed.extend(separated_messages(rewriter, plan));
         disturbed.extend(plan.iter().filter_map(|planned| match planned.origin {
@@ -128,7 +145,6 @@ impl<'a> RepairedPath<'a> {
             rewriter.chain().order.iter().enumerate().map(|(at, &record)| (record, at)).collect();
         // Other records go behind the messages of a turn that is relinked; their order does not
         // tell whether it is.
-        let messages: HashSet<u32> = rewriter.chain().records.iter().copied().collect();
         let mut highest = 0;
         let mut last: Option<usize> = None;
         for (place, (&item, &turn)) in self.items.iter().zip(&self.turns).enumerate() {
@@ -148,7 +164,7 @@ impl<'a> RepairedPath<'a> {
             let changed = repaired.contains(&record)
                 || disturbed.contains(&record)
                 || rewriter.inlines_record(record);
-            let is_message = messages.contains(&record);
+            let is_message = self.messages.contains(&record);
             if changed || is_message && at < highest {
                 self.touched.insert(turn);
             }
@@ -197,8 +213,8 @@ impl<'a> RepairedPath<'a> {
                         let parent = parent(carried.or(before), changes);
                         changes.parents.insert(record, parent);
                     }
-                    // New records follow messages.
-                    if rewriter.fragment(record).is_some() {
+                    // New records follow messages of the conversation.
+                    if self.messages.contains(&record) {
                         carried = Some(place);
                     }
                 }

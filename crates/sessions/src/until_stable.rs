@@ -14,6 +14,10 @@ use super::{
 /// More rounds than any file is known to need.
 const MAX_ROUNDS: usize = 6;
 
+/// In a file whose links contradict each other, keeping as many of them as possible may not lead to
+/// a stable file. From this round on, all records are linked in their order.
+const STRAIGHTENING_ROUND: usize = 2;
+
 /// Repairs the defects that a repair uncovered.
 pub(super) fn repair_until_stable(
     first_read: &ParsedSession<'_>,
@@ -32,7 +36,7 @@ pub(super) fn repair_until_stable(
     }
     // `bytes` now holds the content of the pieces: free them.
     rewritten.pieces = Vec::new();
-    for _ in 0..MAX_ROUNDS {
+    for round in 0..MAX_ROUNDS {
         let Ok(text) = readable_text(&bytes) else { break };
         let outline_options = foxwedge_formats::outline_options(options.profile);
         let Ok(mut session) = read(&text, first_read.agent, outline_options) else { break };
@@ -43,8 +47,15 @@ pub(super) fn repair_until_stable(
         }
         again.load_touched_parts(session.draft());
         let mut next = Vec::with_capacity(bytes.len());
-        if session.rewrite(&again).write_to(&mut next).is_err() || next == bytes {
+        let straightens = round >= STRAIGHTENING_ROUND;
+        if session.rewrite(&again, straightens).write_to(&mut next).is_err() {
             break;
+        }
+        if next == bytes {
+            if straightens {
+                break;
+            }
+            continue;
         }
         first.later_losses.add(&again.losses(session.draft()));
         let last = first.edits.last().map_or(0, |edit| edit.message);

@@ -335,4 +335,8 @@ advice! {
         server is gone. Run `foxwedge fix FILE` on the whole request: the reference becomes text. \
         Or declare the tool again.",
         "某个 `tool_reference` 所指的工具没有在请求中声明，多半是它的 MCP 服务器已不在。请对整个请求运行 `foxwedge fix FILE`：该引用会变成文本。也可以重新声明该工具。";
+    CONTEXT_OVERFLOW:
+        "The conversation has more tokens than the model accepts. The history may be valid. Run \
+        `foxwedge compact FILE`: it becomes shorter, and every tool call keeps its result.",
+        "对话的 token 数超过了模型的上限，历史记录本身可能是有效的。请运行 `foxwedge compact FILE`：对话会变短，每个工具调用都保留自己的结果。";
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{PartSource, Repair, RepairedMessage};
-use crate::draft::{Draft, MessageFlags, PartKind, TextShape};
+use crate::draft::{Draft, MessageFlags, Part, PartKind, TextShape};
 
 /// Counts of what a repair removes from a history and what it adds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,7 +85,7 @@ impl Repair<'_> {
             let removed = draft.parts_of(message).iter().filter(|part| {
                 !unchanged && !kept_spans.contains(&(part.span.start, part.span.end))
             });
-            removed.for_each(|part| losses.count(&part.kind));
+            removed.for_each(|part| losses.count(part));
             // Content in unknown fields is removed with its message.
             let unknown_only =
                 message.flags.has(MessageFlags::UNKNOWN_BODY) && message.range().is_empty();
@@ -99,9 +99,15 @@ impl Repair<'_> {
     }
 }
 
+/// A text block without its text has this many bytes at most, unless it holds something else.
+const MAX_BARE_BLOCK: usize = "{ \"type\": \"output_text\" }".len();
+
 impl RepairLosses {
-    fn count(&mut self, kind: &PartKind<'_>) {
-        match kind {
+    fn count(&mut self, part: &Part<'_>) {
+        match &part.kind {
+            PartKind::Text(TextShape::Missing) if part.span.len() > MAX_BARE_BLOCK => {
+                self.other_parts_removed += 1;
+            }
             PartKind::Reasoning(_) => self.thinking_blocks_removed += 1,
             PartKind::Text(TextShape::Full | TextShape::Trailing) => self.texts_removed += 1,
             PartKind::Text(

@@ -187,8 +187,19 @@ pub(super) fn languages() -> impl TypedValueParser<Value = PlaceholderLanguage> 
     named(vec![("en", PlaceholderLanguage::English), ("zh", PlaceholderLanguage::Chinese)])
 }
 
+/// Accepts profiles by name and by the name of the company or model.
 pub(super) fn profiles() -> impl TypedValueParser<Value = Profile> {
-    named(Profile::ALL.map(|profile| (profile.name(), profile)).to_vec())
+    aliased(Profile::ALL.to_vec(), Profile::name, |profile| match profile {
+        Profile::OpenaiChat => &["openai"],
+        Profile::Anthropic => &["claude"],
+        Profile::Gemini => &["google"],
+        Profile::Bedrock => &["aws"],
+        Profile::OpenaiResponses
+        | Profile::GeminiInteractions
+        | Profile::Mistral
+        | Profile::Deepseek
+        | Profile::Strict => &[],
+    })
 }
 
 pub(super) fn wires() -> impl TypedValueParser<Value = Format> {
@@ -231,22 +242,31 @@ pub(super) fn reply_formats() -> impl TypedValueParser<Value = ReplyFormat> {
 
 /// Accepts agents by name and by common aliases.
 pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
-    let aliases_of = |agent: SessionAgent| match agent {
-        SessionAgent::ClaudeCode => &["claude"][..],
+    aliased(SessionAgent::ALL.to_vec(), SessionAgent::name, |agent| match agent {
+        SessionAgent::ClaudeCode => &["claude"],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
         SessionAgent::Codex
         | SessionAgent::Neovate
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => &[],
-    };
-    let values =
-        SessionAgent::ALL.map(|agent| PossibleValue::new(agent.name()).aliases(aliases_of(agent)));
-    PossibleValuesParser::new(values).try_map(move |typed| {
+    })
+}
+
+/// A parser for values with a name and further names that the help does not list.
+fn aliased<T: Copy + Send + Sync + 'static>(
+    values: Vec<T>,
+    name_of: fn(T) -> &'static str,
+    aliases_of: fn(T) -> &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<PossibleValue> = values
+        .iter()
+        .map(|value| PossibleValue::new(name_of(*value)).aliases(aliases_of(*value)))
+        .collect();
+    PossibleValuesParser::new(names).try_map(move |typed| {
         let is_named =
-            |agent: &SessionAgent| agent.name() == typed || aliases_of(*agent).contains(&&*typed);
-        let agent = SessionAgent::ALL.into_iter().find(is_named);
-        agent.ok_or_else(|| format!("`{typed}` is not known"))
+            |value: &&T| name_of(**value) == typed || aliases_of(**value).contains(&typed.as_str());
+        values.iter().find(is_named).copied().ok_or_else(|| format!("`{typed}` is not known"))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Maps transport and provider errors to [`ModelError`].
 
-use foxwedge_core::Format;
+use foxwedge_core::{Format, is_context_overflow};
 use foxwedge_formats::{
     model::{ModelResponse, ProviderError, ProviderErrorKind, decode_reply},
     text,
@@ -133,30 +133,7 @@ pub(super) fn error_text(body: &[u8], format: Format) -> String {
 
 /// Whether an error means that the history exceeds the context window.
 fn is_overflow(text: &str) -> bool {
-    const PHRASES: [&str; 17] = [
-        // OpenAI and compatible providers.
-        "context_length_exceeded",
-        "maximum context length",
-        "context window",
-        "reduce the length of the messages",
-        "maximum prompt length",
-        "too large for model with",
-        "exceeds the context",
-        "exceeds the model's context",
-        "available context size",
-        "exceed_context_size",
-        // Anthropic and Bedrock.
-        "prompt is too long",
-        "exceed context limit",
-        "input is too long",
-        "request_too_large",
-        // Google.
-        "exceeds the maximum number of tokens",
-        "input token count",
-        "token count exceeds",
-    ];
-    let text = truncate_text(text, MAX_ERROR_TEXT).to_ascii_lowercase();
-    PHRASES.iter().any(|phrase| text.contains(phrase))
+    is_context_overflow(&truncate_text(text, MAX_ERROR_TEXT))
 }
 
 /// Whether an error means that a request offers too many tools. Errors about the calls in a
