@@ -20,7 +20,7 @@ def deep(levels):
     value = "x"
     for _ in range(levels):
         value = [value]
-    return [{"role": "user", "content": value}]
+    return [{**USER, "more": value}]
 
 
 class Mistakes(unittest.TestCase):
@@ -53,7 +53,7 @@ class Mistakes(unittest.TestCase):
             self.assertIn("512 levels", self.refused(lambda: check(deep(levels))))
         self.refused(lambda: check("[" * 1_000_000, format="openai-chat"))
         self.refused(lambda: check(b'{"messages":' * 100_000, format="openai-chat"))
-        self.assertTrue(check(deep(400), format="openai-chat").message_count == 1)
+        self.assertEqual(check(deep(400), format="openai-chat").message_count, 1)
 
     def test_torn_documents_are_refused(self):
         whole = json.dumps([USER, {"role": "user", "content": "Grüße"}], ensure_ascii=False).encode()
@@ -68,7 +68,7 @@ class Mistakes(unittest.TestCase):
             self.refused(lambda: operation(b"\xff", **options))
 
     def test_wrong_types_and_options_are_refused(self):
-        for value in (None, 7, True, 1.5, "", b"", [], {}, "hello", [1, 2], [None], {"messages": 7}):
+        for value in (None, 7, True, 1.5, "", b"", {}, "hello", [1, 2], [None], {"messages": 7}):
             with self.subTest(value=value):
                 self.refused(lambda: sessions.read(value) if isinstance(value, str) else check(value), "unknown-format")
         known = [USER]

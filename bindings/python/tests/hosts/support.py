@@ -1,11 +1,15 @@
 """A provider on this machine that refuses histories whose calls and results do not belong together."""
 
 import json
+import os
 import re
 import threading
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+# Nothing here may leave the machine.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 

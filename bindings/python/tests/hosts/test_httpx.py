@@ -28,7 +28,7 @@ RESPONSES_HISTORY = [
 
 class Transports(HostTest):
     def openai_client(self, transport=None):
-        client = CLIENT.Client(transport=transport)
+        client = CLIENT.Client(transport=transport, verify=False)
         self.addCleanup(client.close)
         return openai.OpenAI(api_key="k", base_url=self.base_url, http_client=client, max_retries=0, timeout=60)
 
@@ -46,7 +46,7 @@ class Transports(HostTest):
         self.last()
 
     def test_chat_and_responses_requests_are_repaired(self):
-        client = self.openai_client(RepairTransport(CLIENT.HTTPTransport()))
+        client = self.openai_client(RepairTransport(CLIENT.HTTPTransport(verify=False)))
         client.chat.completions.create(model="m", messages=chat_history())
         self.assertEqual(self.last()["messages"][2]["role"], "tool")
         client.responses.create(model="m", input=RESPONSES_HISTORY)
@@ -54,14 +54,14 @@ class Transports(HostTest):
 
     def test_a_valid_request_is_sent_byte_for_byte(self):
         bodies = []
-        for transport in (None, RepairTransport(CLIENT.HTTPTransport())):
+        for transport in (None, RepairTransport(CLIENT.HTTPTransport(verify=False))):
             self.openai_client(transport).chat.completions.create(model="m", messages=valid_chat_history())
             bodies.append(self.server.received[-1][0])
         self.assertEqual(bodies[0], bodies[1])
 
     def test_asynchronous_clients_are_guarded(self):
         async def run():
-            transport = AsyncRepairTransport(CLIENT.AsyncHTTPTransport())
+            transport = AsyncRepairTransport(CLIENT.AsyncHTTPTransport(verify=False))
             async with CLIENT.AsyncClient(transport=transport) as http:
                 client = openai.AsyncOpenAI(api_key="k", base_url=self.base_url, http_client=http, max_retries=0)
                 return await client.chat.completions.create(model="m", messages=chat_history())
@@ -73,7 +73,7 @@ class Transports(HostTest):
     def test_anthropic_requests_are_repaired(self):
         import anthropic
 
-        with CLIENT.Client(transport=RepairTransport(CLIENT.HTTPTransport())) as http:
+        with CLIENT.Client(transport=RepairTransport(CLIENT.HTTPTransport(verify=False))) as http:
             client = anthropic.Anthropic(api_key="k", base_url=self.host, http_client=http, max_retries=0)
             client.messages.create(model="m", max_tokens=9, messages=ANTHROPIC_HISTORY)
         self.assertEqual(self.last()["messages"][2]["content"][0]["type"], "tool_result")

@@ -8,7 +8,6 @@ from pydantic_ai.exceptions import ModelHTTPError, UserError
 from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
-    RetryPromptPart,
     SystemPromptPart,
     TextPart,
     ToolCallPart,
@@ -82,8 +81,7 @@ class Agents(HostTest):
         self.assertIn("sun", str(self.last()["messages"]))
 
     def test_untouched_messages_and_parts_are_the_same_objects(self):
-        retry = RetryPromptPart("again", tool_name="weather", tool_call_id="call_2")
-        valid = [*repeated_result()[:4], ModelRequest(parts=[user("q")]), call(2), ModelRequest(parts=[retry])]
+        valid = [*repeated_result()[:4], ModelRequest(parts=[user("q")]), call(2), ModelRequest(parts=[result(2)])]
         self.assertIs(repair_history(valid), valid)
         broken = [*valid[:2], ModelRequest(parts=[user("Hello?")]), *valid[3:]]
         repaired = repair_history(broken)

@@ -92,4 +92,5 @@ def wire_messages(message: BaseMessage) -> list[dict[str, Any]]:
             for call in message.invalid_tool_calls
         ]
         group[0]["tool_calls"] = [*group[0].get("tool_calls", []), *calls]
-    return group
+    # The providers of such messages read results first.
+    return sorted(group, key=lambda wire: wire["role"] != "tool")

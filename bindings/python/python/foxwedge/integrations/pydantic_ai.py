@@ -6,14 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic_ai import messages as parts_of
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
 
 from .._functions import fix
-
-if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
 
 ORIGIN = "foxwedge_origin"
 """The field that says which message a wire message was made from. Repairs keep unknown fields."""
@@ -26,8 +23,7 @@ def repair_history(messages: list[ModelMessage]) -> list[ModelMessage]:
     if not fixed.changed:
         return messages
     same = {id(wire) for wire in wires}
-    calls = (call for wire in wires for call in wire.get("tool_calls", ()))
-    names = {call["id"]: call["function"]["name"] for call in calls}
+    names = {call["id"]: call["function"]["name"] for wire in wires for call in wire.get("tool_calls", ())}
     result: list[Any] = []
     for group in groups(fixed.messages):
         origin = group[0].get(ORIGIN)
@@ -39,7 +35,7 @@ def repair_history(messages: list[ModelMessage]) -> list[ModelMessage]:
             result.append(response(group[0], message))
         else:
             changed = [request_part(wire, message, id(wire) in same, names) for wire in group]
-            result.append(replace(message, parts=changed) if message else parts_of.ModelRequest(parts=changed))
+            result.append(replace(message, parts=changed) if message else ModelRequest(parts=changed))
     return result
 
 
@@ -97,9 +93,8 @@ def request_part(wire: dict[str, Any], message: Any, same: bool, names: dict[str
     if same:
         return part
     if wire["role"] != "tool":
-        return parts_of.UserPromptPart(content=wire["content"])
+        return UserPromptPart(content=wire["content"])
+    call = wire["tool_call_id"]
     if part is not None:
-        return replace(part, tool_call_id=wire["tool_call_id"])
-    id_of_call = wire["tool_call_id"]
-    name = names.get(id_of_call, "unknown")
-    return parts_of.ToolReturnPart(tool_name=name, content=wire["content"], tool_call_id=id_of_call)
+        return replace(part, tool_call_id=call)
+    return ToolReturnPart(tool_name=names.get(call, "unknown"), content=wire["content"], tool_call_id=call)
