@@ -3,7 +3,7 @@
 
 use pyo3::{
     prelude::*,
-    types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 
 /// What the engine reads; deeper values are most likely circles.
@@ -85,11 +85,27 @@ fn write_value(
 }
 
 fn write_text(out: &mut String, text: &Bound<'_, PyString>) -> Result<(), JsonMistake> {
-    let lone = |_| JsonMistake::new("has a lone surrogate, which is no character");
-    let text = text.to_str().map_err(lone)?;
     out.push('"');
-    foxwedge_json::escape_into(out, text);
+    match text.to_str() {
+        Ok(text) => foxwedge_json::escape_into(out, text),
+        Err(_) => write_halves(out, text)
+            .map_err(|_| JsonMistake::new("is a text that cannot be read"))?,
+    }
     out.push('"');
+    Ok(())
+}
+
+/// A text with halves of surrogate pairs, which JSON can write: the engine has a rule about them.
+fn write_halves(out: &mut String, text: &Bound<'_, PyString>) -> PyResult<()> {
+    let encoded = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
+    let encoded = encoded.cast::<PyBytes>()?;
+    let (units, _) = encoded.as_bytes().as_chunks::<2>();
+    for unit in char::decode_utf16(units.iter().map(|unit| u16::from_le_bytes(*unit))) {
+        match unit {
+            Ok(letter) => foxwedge_json::escape_into(out, letter.encode_utf8(&mut [0; 4])),
+            Err(half) => out.push_str(&format!("\\u{:04x}", half.unpaired_surrogate())),
+        }
+    }
     Ok(())
 }
 

@@ -39,13 +39,20 @@ class Mistakes(unittest.TestCase):
             ({"a": [0, {1, 2}]}, "`[0].content.a[1]` is a `set`, which is no JSON"),
             (b"x", "`[0].content` is a `bytes`, which is no JSON"),
             (datetime(2026, 1, 1), "`[0].content` is a `datetime`, which is no JSON"),
-            ("\ud800", "`[0].content` has a lone surrogate, which is no character"),
-            ({"\udfff": 1}, "`[0].content` has a lone surrogate, which is no character"),
         ]
         for value, expected in table:
             with self.subTest(expected):
                 self.assertEqual(self.refused(lambda: fix([{"role": "user", "content": value}])), expected)
         self.assertEqual(self.refused(lambda: fix(object())), "the input is a `object`, which is no JSON")
+
+    def test_halves_of_characters_are_repaired(self):
+        whole = {**USER, "name": "\U0001f600"}
+        fixed = fix([whole, {"role": "user", "content": 'Grüße \ud83d "'}, {**USER, "\udfff": [1]}])
+        self.assertTrue(fixed.changed and fixed.valid)
+        self.assertIs(fixed.messages[0], whole)
+        text = fixed.messages[1]["content"]
+        self.assertEqual((text[:6], text[-2:], len(text)), ("Grüße ", ' "', 9))
+        text.encode()
 
     def test_circles_and_deep_values_are_refused(self):
         self.assertIn("contains itself", self.refused(lambda: fix(circle())))

@@ -15,9 +15,14 @@ use crate::{options::TaskOptions, workspace};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-pub(super) fn run(_: &TaskOptions) -> Result<(), SuiteError> {
-    // Both run, whatever one of them lacks.
-    [npm(), python::run()].into_iter().collect()
+pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
+    match options.value("--only") {
+        // Both run, whatever one of them lacks.
+        None => [npm(), python::run()].into_iter().collect(),
+        Some("npm") => npm(),
+        Some("python") => python::run(),
+        Some(other) => Err(format!("no package `{other}`; there are npm and python").into()),
+    }
 }
 
 fn npm() -> Result<(), SuiteError> {

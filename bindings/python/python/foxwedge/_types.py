@@ -187,8 +187,9 @@ class WithDocument(Generic[Document]):
             return document
         if isinstance(document, dict):
             for name in LISTS:
-                if isinstance(document.get(name), list):
-                    return document[name]
+                messages = document.get(name)
+                if isinstance(messages, list):
+                    return messages
         kind = type(document).__name__
         raise FoxwedgeError("no-messages", f"the document is a `{kind}` without a list of messages")
 
