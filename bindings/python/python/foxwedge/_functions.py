@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _native
@@ -194,7 +195,7 @@ def keep_identity(before: list[Any] | tuple[Any, ...], after: list[Any]) -> list
 
 def record(kind: type[Record], report: Mapping[str, Any], **more: Any) -> Record:
     """A report as an object of its class. What the class does not know is left out."""
-    known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    known = field_names(kind)  # type: ignore[arg-type]
     values = {snake_case(name): entries(name, value) for name, value in report.items()}
     return kind(**{name: value for name, value in values.items() if name in known}, **more)
 
@@ -208,6 +209,12 @@ def entries(name: str, value: Any) -> Any:
     return value if kind is None else [record(kind, entry) for entry in value]
 
 
+@cache
+def field_names(kind: type) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
+
+
+@cache
 def snake_case(name: str) -> str:
     name = {"from": "source", "to": "target"}.get(name, name)
     return re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
