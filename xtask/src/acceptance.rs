@@ -47,7 +47,7 @@ pub(crate) const SUITES: [AcceptanceSuite; 10] = [
     suite("gateway", &["--foxwedge BINARY"], gateway::run),
     suite("live", &["--foxwedge BINARY", "--claude-code CLI", "--story PART"], live::run),
     suite("mcp", &[], mcp::run),
-    suite("packages", &[], packages::run),
+    suite("packages", &["--only PACKAGE"], packages::run),
     // It needs command lines that are not installed here, and minutes.
     AcceptanceSuite { in_ci: false, ..suite("agents", agents::OPTIONS, agents::run) },
 ];

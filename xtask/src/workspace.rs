@@ -74,7 +74,8 @@ fn walk(root: &Path, folder: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Stri
             if !is_built(&inside(root, &path)) {
                 walk(root, &path, paths)?;
             }
-        } else {
+        } else if entry.file_name() != ".git" {
+            // A linked work tree has a file of that name.
             paths.push(path);
         }
     }

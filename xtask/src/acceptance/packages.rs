@@ -1,6 +1,9 @@
 //! `cargo xtask packages`: builds the packages for other languages, and installs and tries them as
 //! their users do.
 
+mod cases;
+mod python;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -12,7 +15,17 @@ use crate::{options::TaskOptions, workspace};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-pub(super) fn run(_: &TaskOptions) -> Result<(), SuiteError> {
+pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
+    match options.value("--only") {
+        // Both run, whatever one of them lacks.
+        None => [npm(), python::run()].into_iter().collect(),
+        Some("npm") => npm(),
+        Some("python") => python::run(),
+        Some(other) => Err(format!("no package `{other}`; there are npm and python").into()),
+    }
+}
+
+fn npm() -> Result<(), SuiteError> {
     install_target()?;
     let package = workspace::root().join("bindings/npm");
     run_program("node", &["build.mjs"], &package)?;

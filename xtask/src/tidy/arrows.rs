@@ -3,11 +3,11 @@
 use super::{Complaint, complaint};
 use crate::workspace::File;
 
-/// Its exports need an attribute that the lints of the workspace forbid.
-const OWN_LINTS: &str = "foxwedge-wasm";
+/// Their exports need attributes that the lints of the workspace forbid.
+const OWN_LINTS: [&str; 2] = ["foxwedge-wasm", "foxwedge-python"];
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 23] = [
+const ARROWS: [(&str, &[&str]); 24] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
         &["foxwedge-core", "foxwedge-json", "foxwedge-formats", "foxwedge-sessions"],
     ),
     ("foxwedge-wasm", &["foxwedge-embed"]),
+    ("foxwedge-python", &["foxwedge-embed", "foxwedge-json"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
     ("foxwedge-run", &["foxwedge-core"]),
     ("foxwedge-process", &[]),
@@ -122,7 +123,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
     ("foxwedge-scripted-agent", &["foxwedge-core", "foxwedge-scripted"]),
     // Measures the gateway from outside; only its benchmarks look into it.
     ("foxwedge-bench", &[]),
-    ("xtask", &["foxwedge-core", "foxwedge-run", "foxwedge-testkit"]),
+    ("xtask", &["foxwedge-core", "foxwedge-embed", "foxwedge-run", "foxwedge-testkit"]),
 ];
 
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
@@ -140,7 +141,7 @@ pub(super) fn check(files: &[File]) -> Vec<Complaint> {
         for used in manifest.uses.iter().filter(|used| is_ours(used) && !allowed.contains(used)) {
             complaints.push(complaint(&file.path, format!("`{name}` may not use `{used}`")));
         }
-        if !manifest.lints && name != OWN_LINTS {
+        if !manifest.lints && !OWN_LINTS.contains(&name) {
             complaints.push(complaint(
                 &file.path,
                 "does not inherit the lints: `[lints] workspace = true`",
