@@ -8,11 +8,13 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Anthropic from "@anthropic-ai/sdk";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
+import { Agent as MastraAgent } from "@mastra/core/agent";
 import { Agent, MemorySession, OpenAIResponsesModel, Runner, setTracingDisabled } from "@openai/agents";
 import { convertToModelMessages, generateText, wrapLanguageModel } from "ai";
 import { repairMessages, repairMiddleware } from "foxwedge/ai-sdk";
 import { repairingFetch } from "foxwedge/fetch";
 import { repairMessages as repairChain, repairMiddleware as chainMiddleware } from "foxwedge/langchain";
+import { repairProcessor } from "foxwedge/mastra";
 import { repairInput, repairItems, repairSession } from "foxwedge/openai-agents";
 import OpenAI from "openai";
 
@@ -127,4 +129,22 @@ test("models of LangChain get repaired messages, and the middleware gives them t
   const sound = [human, open, back, human];
   assert.equal(repairChain(sound), sound);
   assert.ok(repairChain([human, open, human]).at(-1) === human);
+});
+
+test("Mastra sends repaired prompts, whatever another processor cuts", async () => {
+  const call = { type: "tool-call", toolCallId: "a", toolName: "f", input: {} };
+  const back = { type: "tool-result", toolCallId: "a", toolName: "f", output: { type: "text", value: "r" } };
+  const messages = [user, { role: "assistant", content: [call] }, { role: "tool", content: [back] }, user];
+  const model = { id: "judge/m", url: baseURL, apiKey };
+  const ask = (...inputProcessors) =>
+    new MastraAgent({ id: "a", name: "a", instructions: "help", model, maxRetries: 0, inputProcessors }).generate(messages);
+  assert.equal((await ask()).text, "done");
+  const sound = last();
+  await ask(repairProcessor());
+  assert.deepEqual(last(), sound);
+  for (const role of ["tool", "assistant"]) {
+    const cut = { id: "cut", processLLMRequest: ({ prompt }) => ({ prompt: prompt.filter((message) => message.role !== role) }) };
+    await assert.rejects(ask(cut));
+    assert.equal((await ask(cut, repairProcessor())).text, "done");
+  }
 });

@@ -5,7 +5,7 @@
 //! a report (JSON), and a document if there is one. Nothing here keeps a pointer of the caller.
 
 #[cfg(feature = "all")]
-mod streams;
+pub mod streams;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
