@@ -1,4 +1,4 @@
-// Builds the package: the engine, and the CommonJS files from the modules in src/.
+// Builds the package: the two modules, and the CommonJS files from the modules in src/.
 //
 //     node build.mjs
 
@@ -10,23 +10,25 @@ const here = new URL(".", import.meta.url);
 const root = new URL("../../", here);
 const target = "wasm32-unknown-unknown";
 
-execFileSync("cargo", ["build", "--profile", "wasm", "--target", target, "-p", "foxwedge-wasm"], {
-  cwd: root,
-  stdio: "inherit",
-  // Every runtime of the last years has it, and the scanner is made for it.
-  env: { ...process.env, RUSTFLAGS: "-C target-feature=+simd128" },
-});
-const wasm = new URL("foxwedge.wasm", here);
-copyFileSync(new URL(`target/${target}/wasm/foxwedge_wasm.wasm`, root), wasm);
+// The small module first: it is what most programs load. The other one also reads session files and
+// message lists of the AI SDK, converts streams and explains errors.
+for (const [file, features] of [["foxwedge.wasm", ["--no-default-features"]], ["foxwedge-all.wasm", []]]) {
+  execFileSync("cargo", ["build", "--profile", "wasm", "--target", target, "-p", "foxwedge-wasm", ...features], {
+    cwd: root,
+    stdio: "inherit",
+    // Every runtime of the last years has it, and the scanner is made for it.
+    env: { ...process.env, RUSTFLAGS: "-C target-feature=+simd128" },
+  });
+  copyFileSync(new URL(`target/${target}/wasm/foxwedge_wasm.wasm`, root), new URL(file, here));
+  const bytes = readFileSync(new URL(file, here));
+  console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} compressed`);
+}
 
 mkdirSync(new URL("cjs/", here), { recursive: true });
 for (const name of ["engine", "functions", "node"]) {
   const source = readFileSync(new URL(`src/${name}.js`, here), "utf8");
   writeFileSync(new URL(`cjs/${name}.cjs`, here), commonJs(source));
 }
-
-const bytes = readFileSync(wasm);
-console.log(`foxwedge.wasm: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} compressed`);
 
 /** The few forms of imports and exports that src/ uses. */
 function commonJs(source) {

@@ -1,12 +1,12 @@
-// Calls into foxwedge.wasm. One engine is one instance of the module.
+// Calls into a module of the package. One engine is one instance of a module.
 
 const FAILED = 0;
 const WITH_DOCUMENT = 2;
 /** The handle of a stream that could not be opened, or has ended. */
 export const NO_STREAM = 0xffffffff;
 
-export const encoder = new TextEncoder();
 export const decoder = new TextDecoder();
+const encoder = new TextEncoder();
 
 /** What every failure of the engine is: `kind` for programs, `message` for people. */
 export class FoxwedgeError extends Error {
@@ -30,28 +30,25 @@ export class Engine {
 
   /** Runs an operation; `{ report, document }`, where `document` is `null` if nothing changed. */
   call(operation, document, options) {
-    const name = encoder.encode(operation);
-    const settings = encoder.encode(JSON.stringify(options ?? {}));
+    const settings = options === undefined ? "" : JSON.stringify(options);
     return this.guard(() => {
-      this.write([name, settings, document]);
-      return this.reply(this.wasm.call(name.length, settings.length));
+      const name = this.write(operation, 0);
+      const some = this.write(settings, name);
+      const rest = this.write(document, name + some);
+      return this.reply(this.wasm.call(name, some, rest));
     });
   }
 
   openStream(options) {
     return this.guard(() => {
-      this.write([encoder.encode(JSON.stringify(options))]);
-      const handle = this.wasm.stream_open() >>> 0;
+      const handle = this.wasm.stream_open(this.write(JSON.stringify(options), 0)) >>> 0;
       if (handle === NO_STREAM) this.reply(FAILED);
       return handle;
     });
   }
 
-  pushStream(handle, bytes) {
-    return this.guard(() => {
-      this.write([bytes]);
-      return this.reply(this.wasm.stream_push(handle)).document;
-    });
+  pushStream(handle, piece) {
+    return this.guard(() => this.reply(this.wasm.stream_push(handle, this.write(piece, 0))).document);
   }
 
   closeStream(handle) {
@@ -73,14 +70,24 @@ export class Engine {
     }
   }
 
-  write(pieces) {
-    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    const place = this.wasm.input(length);
-    let at = place;
-    for (const piece of pieces) {
-      new Uint8Array(this.wasm.memory.buffer, at, piece.length).set(piece);
-      at += piece.length;
+  /** Writes a text or bytes at this place of the input; how many bytes it became. */
+  write(piece, at) {
+    if (typeof piece !== "string") {
+      const place = this.wasm.input(at + piece.length) + at;
+      this.bytes(place, piece.length).set(piece);
+      return piece.length;
     }
+    // Most texts have one byte for each character; the rest of others is written into more space.
+    let done = 0;
+    let length = 0;
+    while (done < piece.length) {
+      const space = (piece.length - done) * (done === 0 ? 1 : 3) + 8;
+      const place = this.wasm.input(at + length + space) + at + length;
+      const { read, written } = encoder.encodeInto(done === 0 ? piece : piece.slice(done), this.bytes(place, space));
+      done += read;
+      length += written;
+    }
+    return length;
   }
 
   reply(status) {
@@ -93,6 +100,30 @@ export class Engine {
   }
 
   bytes(place, length) {
-    return new Uint8Array(this.wasm.memory.buffer, place, length);
+    return new Uint8Array(this.wasm.memory.buffer, place >>> 0, length);
+  }
+}
+
+/** The two modules: a small one for requests, and one with everything, loaded when it is needed. */
+export class Engines {
+  constructor(loadSmall, loadAll) {
+    this.loadSmall = loadSmall;
+    this.loadAll = loadAll;
+  }
+
+  /** The engine with everything. */
+  all() {
+    this.current = this.everything ??= new Engine(this.loadAll());
+    return this.current;
+  }
+
+  call(operation, document, options) {
+    const engine = (this.current ??= new Engine(this.loadSmall()));
+    try {
+      return engine.call(operation, document, options);
+    } catch (error) {
+      if (error.kind !== "left-out") throw error;
+      return this.all().call(operation, document, options);
+    }
   }
 }

@@ -1,11 +1,12 @@
-// The functions of the package, for an engine that is loaded when the first of them is called.
-import { FoxwedgeError, NO_STREAM, decoder, encoder } from "./engine.js";
+// The functions of the package, for engines that are loaded when a function needs them.
+
+import { FoxwedgeError, NO_STREAM, decoder } from "./engine.js";
 
 /** The keys under which a request holds its messages. */
 const LISTS = ["messages", "contents", "input"];
 
-export function functionsOf(engine) {
-  const run = (operation, input, options) => engine().call(operation, bytesOf(input), options);
+export function functionsOf(engines) {
+  const run = (operation, input, options) => engines.call(operation, documentOf(input), options);
 
   function check(input, options) {
     return run("check", input, options).report;
@@ -32,17 +33,17 @@ export function functionsOf(engine) {
   }
 
   function explain(text) {
-    return run("explain", String(text)).report;
+    return engines.all().call("explain", String(text)).report;
   }
 
   function rules() {
-    return run("rules", "").report.rules;
+    return engines.all().call("rules", "").report.rules;
   }
 
   const sessions = {
     /** What a session file holds: its agent, its health, and its conversation as messages. */
     read(input, options) {
-      const { report, document } = run("history", input, options);
+      const { report, document } = engines.all().call("history", documentOf(input), options);
       return { ...report, history: JSON.parse(decoder.decode(document)) };
     },
     check,
@@ -55,13 +56,13 @@ export function functionsOf(engine) {
     #engine;
 
     constructor(options) {
-      this.#engine = engine();
+      this.#engine = engines.all();
       this.#handle = this.#engine.openStream(options);
     }
 
     push(piece) {
       try {
-        return this.#engine.pushStream(this.#handle, bytesOf(piece));
+        return this.#engine.pushStream(this.#handle, documentOf(piece));
       } catch (error) {
         this.close();
         throw error;
@@ -104,9 +105,9 @@ export function functionsOf(engine) {
   return { check, fix, compact, convert, convertResponse, explain, rules, sessions, StreamConverter, FoxwedgeError };
 }
 
-function bytesOf(input) {
-  if (typeof input === "string") return encoder.encode(input);
-  if (input instanceof Uint8Array) return input;
+/** A text or bytes. */
+function documentOf(input) {
+  if (typeof input === "string" || input instanceof Uint8Array) return input;
   if (input instanceof ArrayBuffer) return new Uint8Array(input);
   let text;
   try {
@@ -115,7 +116,7 @@ function bytesOf(input) {
     throw new FoxwedgeError({ kind: "unreadable", message: `the input cannot be written as JSON: ${error.message}` });
   }
   if (text === undefined) throw new FoxwedgeError({ kind: "unreadable", message: "the input is no document" });
-  return encoder.encode(text);
+  return text;
 }
 
 /** A result in the form of the input. What did not change is the same object. */

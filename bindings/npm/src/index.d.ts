@@ -219,6 +219,7 @@ export interface StreamOptions {
 /** Converts a stream: push what arrives, send on what it returns, and finish. */
 export class StreamConverter {
   constructor(options: StreamOptions);
+  /** What can be sent on. Of a broken stream that is also the event of the failure; the next call throws. */
   push(piece: string | Uint8Array): Uint8Array;
   finish(): {
     complete: boolean;
@@ -241,5 +242,11 @@ export class FoxwedgeError extends Error {
   readonly at: number | null;
 }
 
-/** Browsers and edge runtimes: loads the engine. Elsewhere there is nothing to wait for. */
-export function load(source?: BufferSource | Response | WebAssembly.Module | Promise<Response>): Promise<void>;
+/** Where a module comes from; without it, from beside the package's files. */
+export type ModuleSource = BufferSource | Response | WebAssembly.Module | Promise<Response>;
+
+/** Browsers and edge runtimes: loads the engine for requests. Elsewhere there is nothing to wait for. */
+export function load(source?: ModuleSource): Promise<void>;
+
+/** Browsers and edge runtimes: loads everything, also session files, lists of the AI SDK, streams and explanations. */
+export function loadAll(source?: ModuleSource): Promise<void>;

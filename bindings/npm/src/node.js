@@ -1,19 +1,19 @@
-// Node, Deno and Bun: the module is compiled when the first function is called.
+// Node, Deno and Bun: a module is compiled when the first function needs it.
 
 import { readFileSync } from "node:fs";
 
-import { Engine } from "./engine.js";
+import { Engines } from "./engine.js";
 import { functionsOf } from "./functions.js";
 
-let engine;
-
-const foxwedge = functionsOf(() => {
-  engine ??= new Engine(new WebAssembly.Module(readFileSync(new URL("../foxwedge.wasm", import.meta.url))));
-  return engine;
-});
+const small = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge.wasm", import.meta.url)));
+const all = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge-all.wasm", import.meta.url)));
+const foxwedge = functionsOf(new Engines(small, all));
 
 export const { check, fix, compact, convert, convertResponse, explain, rules, sessions, StreamConverter } = foxwedge;
 export const { FoxwedgeError } = foxwedge;
 
 /** Nothing to wait for here; so that the same program runs in a browser. */
 export async function load() {}
+
+/** Nothing to wait for here either. */
+export async function loadAll() {}

@@ -1,22 +1,33 @@
-// Browsers and edge runtimes: `await load()` once, before the other functions.
+// Browsers and edge runtimes: `await load()` or `await loadAll()` once, before the other functions.
 
-import { Engine, FoxwedgeError as EngineError } from "./engine.js";
+import { Engines, FoxwedgeError as EngineError } from "./engine.js";
 import { functionsOf } from "./functions.js";
 
-let engine;
+const modules = {};
 
-const foxwedge = functionsOf(() => {
-  if (!engine) throw new EngineError({ kind: "not-loaded", message: "call `await load()` first" });
-  return engine;
-});
+function loaded(name, load) {
+  if (!modules[name]) throw new EngineError({ kind: "not-loaded", message: `call \`await ${load}()\` first` });
+  return modules[name];
+}
+
+const engines = new Engines(() => modules.all ?? loaded("small", "load"), () => loaded("all", "loadAll"));
+const foxwedge = functionsOf(engines);
 
 export const { check, fix, compact, convert, convertResponse, explain, rules, sessions, StreamConverter } = foxwedge;
 export const { FoxwedgeError } = foxwedge;
 
-/** Loads the engine: from a compiled module, from bytes, from a response, or from beside this file. */
+/** Loads the engine for requests: from a compiled module, bytes, a response, or from beside this file. */
 export async function load(source) {
-  if (engine) return;
-  const found = await (source ?? fetch(new URL("../foxwedge.wasm", import.meta.url)));
+  modules.small ??= await compiled(source ?? fetch(new URL("../foxwedge.wasm", import.meta.url)));
+}
+
+/** Loads the engine with everything: also session files, lists of the AI SDK, streams and explanations. */
+export async function loadAll(source) {
+  modules.all ??= await compiled(source ?? fetch(new URL("../foxwedge-all.wasm", import.meta.url)));
+}
+
+async function compiled(source) {
+  const found = await source;
   const bytes = found instanceof Response ? await found.arrayBuffer() : found;
-  engine = new Engine(bytes instanceof WebAssembly.Module ? bytes : await WebAssembly.compile(bytes));
+  return bytes instanceof WebAssembly.Module ? bytes : WebAssembly.compile(bytes);
 }

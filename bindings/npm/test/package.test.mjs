@@ -82,6 +82,28 @@ test("a stream is converted piece by piece", async () => {
   assert.ok((await new Response(source).text()).includes('"text":"Hi"'));
 });
 
+test("what a broken stream had to say comes before its error", async () => {
+  const broken =
+    'data: {"id":"r","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}\n\ndata: {"id":\n\n';
+  const converter = new StreamConverter({ from: "openai-chat", to: "anthropic" });
+  const out = new TextDecoder().decode(converter.push(broken));
+  assert.ok(out.includes("text_delta") && out.includes("event: error"), out);
+  assert.throws(() => converter.finish(), { kind: "unreadable" });
+  const reader = new Blob([broken]).stream().pipeThrough(StreamConverter.transform({ from: "openai-chat", to: "anthropic" })).getReader();
+  assert.ok(new TextDecoder().decode((await reader.read()).value).includes("event: error"));
+  await assert.rejects(reader.read(), FoxwedgeError);
+});
+
+test("texts of any characters arrive as they are, whatever was written before", () => {
+  const texts = ["", "é", "😀".repeat(5000), `${"a".repeat(70_000)}ü`, "\u2028中文", "plain"];
+  for (const content of [...texts, ...texts.reverse()]) {
+    const [user, assistant, tool] = fix([...poisoned().slice(0, 1), { ...poisoned()[1], content }, poisoned()[2]]).messages;
+    assert.ok(user.content === "go" && assistant.content === content && tool.role === "tool");
+    const text = JSON.stringify({ model: "m", messages: [{ role: "user", content: `q${content}` }, ...poisoned().slice(1)] });
+    assert.equal(JSON.parse(fix(text).document).messages[0].content, `q${content}`);
+  }
+});
+
 test("session files are read and repaired", () => {
   const record = (uuid, parentUuid, role, content) =>
     JSON.stringify({ type: role, uuid, parentUuid, sessionId: "s", message: { role, id: `m${uuid}`, content } });

@@ -4,9 +4,14 @@
 //! it one after the other, and calls. The reply stays in this module's memory until the next call:
 //! a report (JSON), and a document if there is one. Nothing here keeps a pointer of the caller.
 
+#[cfg(feature = "all")]
+pub mod streams;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use foxwedge_embed::{CallError, CallReply, StreamCall, call as embedded_call};
+#[cfg(feature = "all")]
+use foxwedge_embed::StreamCall;
+use foxwedge_embed::{CallError, CallReply, call as embedded_call};
 
 /// The call failed; the report is the error.
 pub const FAILED: u32 = 0;
@@ -15,11 +20,16 @@ pub const REPORT_ONLY: u32 = 1;
 /// There are a report and a document.
 pub const WITH_DOCUMENT: u32 = 2;
 
+/// An input of more bytes is not kept for the next call.
+const KEPT: usize = 8 << 20;
+
 /// What lies between two calls.
 struct CallMemory {
+    /// Kept between calls, because a new one has to be filled with zeros.
     input: Vec<u8>,
     report: String,
     document: Vec<u8>,
+    #[cfg(feature = "all")]
     streams: Vec<Option<StreamCall>>,
 }
 
@@ -27,6 +37,7 @@ static MEMORY: Mutex<CallMemory> = Mutex::new(CallMemory {
     input: Vec::new(),
     report: String::new(),
     document: Vec::new(),
+    #[cfg(feature = "all")]
     streams: Vec::new(),
 });
 
@@ -36,7 +47,9 @@ fn memory() -> MutexGuard<'static, CallMemory> {
 
 impl CallMemory {
     fn reply(&mut self, result: Result<CallReply, CallError>) -> u32 {
-        self.input = Vec::new();
+        if self.input.len() > KEPT {
+            self.input = Vec::new();
+        }
         match result {
             Ok(CallReply { report, document }) => {
                 self.report = report;
@@ -52,99 +65,40 @@ impl CallMemory {
         }
     }
 
-    /// Parts of the input, as text.
-    fn texts(&self, lengths: [usize; 2]) -> ([String; 2], usize) {
-        let mut at = 0;
-        let texts = lengths.map(|length| {
-            let end = (at + length).min(self.input.len());
-            let text = String::from_utf8_lossy(&self.input[at..end]).into_owned();
-            at = end;
-            text
-        });
-        (texts, at)
-    }
-
-    fn stream(&mut self, handle: u32) -> Option<&mut Option<StreamCall>> {
-        self.streams.get_mut(handle as usize)
+    /// Parts of the input, one after the other. A length that does not fit is cut.
+    fn parts<const N: usize>(&self, lengths: [usize; N]) -> [&[u8]; N] {
+        let mut rest = self.input.as_slice();
+        lengths.map(|length| {
+            let (part, behind) = rest.split_at(length.min(rest.len()));
+            rest = behind;
+            part
+        })
     }
 }
 
-/// A place for this many bytes of input.
+/// A place for this many bytes of input. What is in it stays, also if the place becomes another.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
     let mut memory = memory();
-    memory.input = vec![0; length];
+    if memory.input.len() < length {
+        memory.input.resize(length, 0);
+    }
     memory.input.as_mut_ptr()
 }
 
-/// Runs an operation. The input is its name, its options and the document.
+/// Runs an operation. The input is its name, its options and the document, of these lengths.
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
-pub extern "C" fn call(operation: usize, options: usize) -> u32 {
+pub extern "C" fn call(operation: usize, options: usize, document: usize) -> u32 {
     let mut memory = memory();
-    let ([operation, options], at) = memory.texts([operation, options]);
-    let result = embedded_call(&operation, &memory.input[at..], &options);
+    let [operation, options, document] = memory.parts([operation, options, document]);
+    let result = embedded_call(
+        &String::from_utf8_lossy(operation),
+        document,
+        &String::from_utf8_lossy(options),
+    );
     memory.reply(result)
-}
-
-/// Begins a stream; the input is its options. Returns a handle, or `u32::MAX` if that failed.
-#[allow(unsafe_code)]
-#[unsafe(no_mangle)]
-pub extern "C" fn stream_open() -> u32 {
-    let mut memory = memory();
-    let length = memory.input.len();
-    let ([options, _], _) = memory.texts([length, 0]);
-    let stream = match StreamCall::new(&options) {
-        Ok(stream) => stream,
-        Err(error) => {
-            memory.reply(Err(error));
-            return u32::MAX;
-        }
-    };
-    let free = memory.streams.iter().position(Option::is_none);
-    let at = free.unwrap_or(memory.streams.len());
-    match free {
-        Some(free) => memory.streams[free] = Some(stream),
-        None => memory.streams.push(Some(stream)),
-    }
-    u32::try_from(at).unwrap_or(u32::MAX)
-}
-
-/// Converts the input as the next piece of a stream.
-#[allow(unsafe_code)]
-#[unsafe(no_mangle)]
-pub extern "C" fn stream_push(handle: u32) -> u32 {
-    let mut memory = memory();
-    let piece = std::mem::take(&mut memory.input);
-    let result = match memory.stream(handle).and_then(Option::as_mut) {
-        Some(stream) => stream
-            .push(&piece)
-            .map(|document| CallReply { report: "{}".to_owned(), document: Some(document) }),
-        None => Err(no_stream()),
-    };
-    memory.reply(result)
-}
-
-/// Ends a stream. Its handle is free afterwards.
-#[allow(unsafe_code)]
-#[unsafe(no_mangle)]
-pub extern "C" fn stream_finish(handle: u32) -> u32 {
-    let mut memory = memory();
-    let result = match memory.stream(handle).and_then(Option::take) {
-        Some(stream) => stream.finish(),
-        None => Err(no_stream()),
-    };
-    memory.reply(result)
-}
-
-/// Forgets a stream that is not finished.
-#[allow(unsafe_code)]
-#[unsafe(no_mangle)]
-pub extern "C" fn stream_close(handle: u32) {
-    if let Some(stream) = memory().stream(handle) {
-        *stream = None;
-    }
 }
 
 /// Where the report of the last call is.
@@ -175,10 +129,6 @@ pub extern "C" fn document_length() -> usize {
     memory().document.len()
 }
 
-fn no_stream() -> CallError {
-    CallError { kind: "unknown-stream", message: "the stream has ended".to_owned(), at: None }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,14 +139,15 @@ mod tests {
         let mut bytes = b"fix{}".to_vec();
         bytes.extend_from_slice(list);
         input(bytes.len());
-        memory().input.copy_from_slice(&bytes);
-        assert_eq!(call(3, 2), WITH_DOCUMENT);
+        memory().input[..bytes.len()].copy_from_slice(&bytes);
+        assert_eq!(call(3, 2, list.len()), WITH_DOCUMENT);
         assert!(memory().report.contains("FW101"));
         assert_eq!(document_length(), memory().document.len());
         assert!(String::from_utf8_lossy(&memory().document).contains("tool_result"));
+        // The place is used again, and a longer one begins with what was in the shorter one.
+        input(1 << 20);
+        assert_eq!(call(3, 2, list.len()), WITH_DOCUMENT);
         // Lengths that do not fit are no reason to stop.
-        input(2);
-        assert_eq!(call(9, 9), FAILED);
-        assert_eq!(stream_push(7), FAILED);
+        assert_eq!(call(9, usize::MAX, 9), FAILED);
     }
 }

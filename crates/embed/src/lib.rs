@@ -22,18 +22,28 @@
 //! `tail`: `dead`, `pending`. `unsafeFixes`: also fixes that need a decision. `language`: `en`,
 //! `zh`. `ignore`: rules that are not checked. An unknown option is an error.
 //!
+//! # Features
+//!
+//! A small module leaves out `sessions` (session files and the message lists of the AI SDK),
+//! `streams` or `explanations`. A document that it would need them for is an error of the kind
+//! `left-out`; it is never read as something else.
+//!
 //! Pure: no clock, no files, no network.
 
 mod check;
 mod compact;
 mod convert;
+#[cfg(feature = "explanations")]
 mod explain;
+#[cfg(feature = "sessions")]
 mod history;
 mod options;
 mod report;
+#[cfg(feature = "streams")]
 mod stream;
 
 pub use options::CallError;
+#[cfg(feature = "streams")]
 pub use stream::StreamCall;
 
 /// What a call returns.
@@ -57,8 +67,11 @@ pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply
         "convert" => convert::request(text()?, options),
         "convert-response" => convert::response(text()?, options),
         "compact" => compact::compact(text()?, options),
+        #[cfg(feature = "sessions")]
         "history" => history::history(document, options),
+        #[cfg(feature = "explanations")]
         "explain" => explain::explain(text()?, options),
+        #[cfg(feature = "explanations")]
         "rules" => explain::rules(options),
         other => Err(CallError::new("unknown-operation", format!("no operation `{other}`"))),
     }

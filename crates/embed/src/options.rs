@@ -13,7 +13,7 @@ use foxwedge_json::{JsonObject, JsonTape, JsonValue};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallError {
     /// What kind of mistake it is, for programs: `invalid-options`, `unknown-operation`,
-    /// `unknown-format`, `unreadable`, `cannot-compact`.
+    /// `unknown-format`, `unreadable`, `cannot-compact`, `left-out`.
     pub kind: &'static str,
     /// One sentence for people.
     pub message: String,

@@ -1,6 +1,8 @@
 //! Streams that are converted piece by piece.
 
-use foxwedge_formats::stream::{StreamConverter, StreamError, StreamOptions, event::ReplyHead};
+use foxwedge_formats::stream::{
+    StreamConverter, StreamEnding, StreamError, StreamOptions, event::ReplyHead,
+};
 
 use crate::{
     CallError, CallReply,
@@ -38,20 +40,34 @@ impl StreamCall {
     /// Converts more bytes, and returns what can be sent on.
     ///
     /// # Errors
-    /// If the bytes are not a stream of the format. Later calls return the same error.
+    /// If the bytes are not a stream of the format. What was converted before that, and the event
+    /// that tells the reader of the failure, is returned first; then every call is an error.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<u8>, CallError> {
         let mut out = Vec::new();
-        self.converter.push(bytes, &mut out).map_err(unreadable)?;
-        Ok(out)
+        match self.converter.push(bytes, &mut out) {
+            Err(error) if out.is_empty() => Err(unreadable(error)),
+            // The converter keeps its error for the next call.
+            Ok(()) | Err(_) => Ok(out),
+        }
     }
 
     /// Ends the stream. The document of the reply is the rest of the output.
     ///
     /// # Errors
-    /// As [`StreamCall::push`].
+    /// If the stream has failed before. If it fails at its end, the output tells of it, and the
+    /// report says `failed`.
     pub fn finish(mut self) -> Result<CallReply, CallError> {
         let mut out = Vec::new();
-        let ending = self.converter.finish(&mut out).map_err(unreadable)?;
+        let ending = match self.converter.finish(&mut out) {
+            Ok(ending) => ending,
+            Err(error) if out.is_empty() => return Err(unreadable(error)),
+            Err(_) => StreamEnding {
+                complete: false,
+                failed: true,
+                skipped: Vec::new(),
+                renamed: Vec::new(),
+            },
+        };
         let losses = ending.skipped.iter().map(|loss| loss_json(loss.kind, &loss.note));
         let report = ReportObject::new()
             .raw("complete", ending.complete)

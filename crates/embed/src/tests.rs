@@ -155,6 +155,19 @@ fn mistakes_have_a_kind_and_a_sentence() {
 }
 
 #[test]
+fn the_output_of_the_piece_that_breaks_a_stream_is_returned() {
+    let begin = "data: {\"id\":\"r\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"}}]}\n\n";
+    let broken = "data: {\"id\":\n\n";
+    let open = || StreamCall::new(r#"{"from":"openai-chat","to":"anthropic"}"#).expect("known");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let mut stream = open();
+    let out = text(stream.push(format!("{begin}{broken}").as_bytes()).expect("output first"));
+    assert!(out.contains("text_delta") && out.contains("event: error"), "{out}");
+    assert_eq!(stream.push(begin.as_bytes()).expect_err("it has failed").kind, "unreadable");
+    assert_eq!(stream.finish().expect_err("it has failed").kind, "unreadable");
+}
+
+#[test]
 fn a_stream_is_converted_however_it_is_cut() {
     let events = concat!(
         "data: {\"id\":\"r\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"}}]}\n\n",

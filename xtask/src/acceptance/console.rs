@@ -106,7 +106,7 @@ pub(super) fn run_node_tests(
 
 /// The browser that was named or that is there. Where that needs no permission (as root, on a
 /// system with Debian's packages) it is installed.
-fn find_browser() -> Result<PathBuf, MissingSoftware> {
+pub(super) fn find_browser() -> Result<PathBuf, MissingSoftware> {
     const PLACES: [&str; 3] =
         ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     if let Some(named) = env::var_os(VARIABLE) {

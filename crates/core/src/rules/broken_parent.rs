@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 701,
     name: "broken-parent",
     summary: "a record whose parent is not in the file",
-    explain: include_str!("broken_parent.md"),
+    explain: page!("broken_parent.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 306,
     name: "content-after-call",
     summary: "text after a tool call in the same message",
-    explain: include_str!("content_after_call.md"),
+    explain: page!("content_after_call.md"),
     applies: &[(Anthropic, Inferred), (Strict, Documented)],
     layouts: &[Blocks],
     features: DraftFeatures::TEXT_AFTER_CALL,

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 601,
     name: "dead-server-call",
     summary: "an unfinished call to a tool that the provider runs",
-    explain: include_str!("dead_server_call.md"),
+    explain: page!("dead_server_call.md"),
     applies: server_calls::PROVIDERS,
     layouts: &[Blocks, Items],
     features: DraftFeatures::SERVER,

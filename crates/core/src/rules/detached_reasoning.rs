@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 501,
     name: "detached-reasoning",
     summary: "reasoning without the content it led to",
-    explain: include_str!("detached_reasoning.md"),
+    explain: page!("detached_reasoning.md"),
     applies: &[
         (Anthropic, Documented),
         (Bedrock, Documented),

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 103,
     name: "displaced-result",
     summary: "a tool result in the wrong place",
-    explain: include_str!("displaced_result.md"),
+    explain: page!("displaced_result.md"),
     applies: &[
         (OpenaiChat, Inferred),
         (OpenaiResponses, Documented),

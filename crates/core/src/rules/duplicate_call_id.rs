@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     code: 201,
     name: "duplicate-call-id",
     summary: "two tool calls of one turn with the same id",
-    explain: include_str!("duplicate_call_id.md"),
+    explain: page!("duplicate_call_id.md"),
     applies: &[
         (OpenaiChat, Inferred),
         (OpenaiResponses, Inferred),

@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 703,
     name: "duplicate-record-id",
     summary: "two records with the same id",
-    explain: include_str!("duplicate_record_id.md"),
+    explain: page!("duplicate_record_id.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: 104,
     name: "duplicate-result",
     summary: "a second result for one tool call",
-    explain: include_str!("duplicate_result.md"),
+    explain: page!("duplicate_result.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Inferred),

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 309,
     name: "empty-call-list",
     summary: "an empty list of tool calls",
-    explain: include_str!("empty_call_list.md"),
+    explain: page!("empty_call_list.md"),
     applies: &[(OpenaiChat, Documented), (Strict, Documented)],
     layouts: &[Chat],
     features: DraftFeatures::EMPTY_CALLS,

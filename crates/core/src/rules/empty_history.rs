@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 314,
     name: "empty-history",
     summary: "a request without messages",
-    explain: include_str!("empty_history.md"),
+    explain: page!("empty_history.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Inferred),

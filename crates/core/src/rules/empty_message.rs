@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: 301,
     name: "empty-message",
     summary: "an empty message",
-    explain: include_str!("empty_message.md"),
+    explain: page!("empty_message.md"),
     applies: &[
         (OpenaiChat, Documented),
         (Anthropic, Documented),

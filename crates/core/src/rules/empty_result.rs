@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: 303,
     name: "empty-result",
     summary: "a tool result without content",
-    explain: include_str!("empty_result.md"),
+    explain: page!("empty_result.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

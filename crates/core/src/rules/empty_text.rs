@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     code: 308,
     name: "empty-text",
     summary: "an empty text block",
-    explain: include_str!("empty_text.md"),
+    explain: page!("empty_text.md"),
     applies: &[
         (OpenaiChat, Documented),
         (Anthropic, Documented),

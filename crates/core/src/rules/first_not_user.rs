@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 401,
     name: "first-not-user",
     summary: "a history that does not start with a user message",
-    explain: include_str!("first_not_user.md"),
+    explain: page!("first_not_user.md"),
     applies: &[
         (Anthropic, Documented),
         (Gemini, Documented),

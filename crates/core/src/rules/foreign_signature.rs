@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 503,
     name: "foreign-signature",
     summary: "reasoning without the signature that the provider requires",
-    explain: include_str!("foreign_signature.md"),
+    explain: page!("foreign_signature.md"),
     applies: &[(Anthropic, Documented), (Strict, Documented)],
     layouts: &[Blocks],
     features: DraftFeatures::REASONING,

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 203,
     name: "illegal-call-id",
     summary: "a call id with characters or a length that the provider rejects",
-    explain: include_str!("illegal_call_id.md"),
+    explain: page!("illegal_call_id.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 207,
     name: "illegal-tool-name",
     summary: "a tool name with characters or a length that the provider rejects",
-    explain: include_str!("illegal_tool_name.md"),
+    explain: page!("illegal_tool_name.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Inferred),

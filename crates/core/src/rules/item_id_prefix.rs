@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 205,
     name: "item-id-prefix",
     summary: "an item id with the prefix of another type",
-    explain: include_str!("item_id_prefix.md"),
+    explain: page!("item_id_prefix.md"),
     applies: &[(OpenaiResponses, Documented), (Strict, Documented)],
     layouts: &[Items],
     features: DraftFeatures::ITEM_ID,

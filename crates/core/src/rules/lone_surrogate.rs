@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 313,
     name: "lone-surrogate",
     summary: "a lone surrogate: half a character",
-    explain: include_str!("lone_surrogate.md"),
+    explain: page!("lone_surrogate.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 702,
     name: "lost-sibling-result",
     summary: "a tool result that is not on the path from the last message",
-    explain: include_str!("lost_sibling_result.md"),
+    explain: page!("lost_sibling_result.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 302,
     name: "malformed-arguments",
     summary: "tool call arguments that the format does not allow",
-    explain: include_str!("malformed_arguments.md"),
+    explain: page!("malformed_arguments.md"),
     applies: &[
         (OpenaiChat, Documented),
         (Deepseek, Inferred),

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 315,
     name: "malformed-result",
     summary: "a tool result with content that the format does not allow",
-    explain: include_str!("malformed_result.md"),
+    explain: page!("malformed_result.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 307,
     name: "media-in-result",
     summary: "a tool result with media where only text is allowed",
-    explain: include_str!("media_in_result.md"),
+    explain: page!("media_in_result.md"),
     applies: &[
         (OpenaiChat, Documented),
         (Mistral, Documented),

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     code: 304,
     name: "misplaced-block",
     summary: "a tool call, tool result or reasoning in a message of the wrong role",
-    explain: include_str!("misplaced_block.md"),
+    explain: page!("misplaced_block.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

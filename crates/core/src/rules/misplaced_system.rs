@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 406,
     name: "misplaced-system",
     summary: "a system message where the provider does not accept one",
-    explain: include_str!("misplaced_system.md"),
+    explain: page!("misplaced_system.md"),
     applies: &[
         (Anthropic, Documented),
         (Gemini, Documented),

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     code: 605,
     name: "misplaced-trigger",
     summary: "a request for compaction that is not the last item",
-    explain: include_str!("misplaced_trigger.md"),
+    explain: page!("misplaced_trigger.md"),
     applies: &[(OpenaiResponses, Documented), (Strict, Documented)],
     layouts: &[Items],
     features: DraftFeatures::TRIGGER,

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     code: 204,
     name: "missing-call-id",
     summary: "a tool call without an id",
-    explain: include_str!("missing_call_id.md"),
+    explain: page!("missing_call_id.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 502,
     name: "missing-reasoning",
     summary: "a tool call without the reasoning that the provider requires",
-    explain: include_str!("missing_reasoning.md"),
+    explain: page!("missing_reasoning.md"),
     applies: &[(Deepseek, Documented), (Gemini, Documented), (Anthropic, Documented)],
     layouts: &[Chat, Blocks],
     features: DraftFeatures::ALWAYS,

@@ -7,6 +7,13 @@ use crate::{
     profile::{Profile, RuleEvidence},
 };
 
+/// The page of a rule; empty in programs that show none.
+macro_rules! page {
+    ($file:literal) => {
+        if cfg!(feature = "rule-pages") { include_str!($file) } else { "" }
+    };
+}
+
 mod unanswered_call;
 mod orphan_result;
 mod displaced_result;
@@ -74,7 +81,7 @@ pub struct Rule {
     pub name: &'static str,
     /// What it finds, in one line.
     pub summary: &'static str,
-    /// Its documentation, in Markdown.
+    /// Its documentation, in Markdown. Needs the feature `rule-pages`.
     pub explain: &'static str,
     /// The profiles that require it, and the evidence.
     pub applies: &'static [(Profile, RuleEvidence)],

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     code: 107,
     name: "name-mismatch",
     summary: "a tool result with another tool name than its call",
-    explain: include_str!("name_mismatch.md"),
+    explain: page!("name_mismatch.md"),
     applies: &[(Gemini, Documented), (GeminiInteractions, Inferred), (Strict, Documented)],
     layouts: &[Blocks, Items],
     features: DraftFeatures::ALWAYS,

@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 802,
     name: "nul-bytes",
     summary: "NUL bytes where a record should be",
-    explain: include_str!("nul_bytes.md"),
+    explain: page!("nul_bytes.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

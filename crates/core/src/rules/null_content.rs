@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 311,
     name: "null-content",
     summary: "null content in a message with tool calls",
-    explain: include_str!("null_content.md"),
+    explain: page!("null_content.md"),
     applies: &[(Strict, Documented)],
     layouts: &[Chat],
     features: DraftFeatures::NULL_BESIDE_CALLS,

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 102,
     name: "orphan-result",
     summary: "a tool result without a tool call",
-    explain: include_str!("orphan_result.md"),
+    explain: page!("orphan_result.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

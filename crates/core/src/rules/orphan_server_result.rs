@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 602,
     name: "orphan-server-result",
     summary: "a result of the provider's own tool without its call",
-    explain: include_str!("orphan_server_result.md"),
+    explain: page!("orphan_server_result.md"),
     applies: server_calls::PROVIDERS,
     layouts: &[Blocks, Items],
     features: DraftFeatures::SERVER,

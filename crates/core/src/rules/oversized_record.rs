@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 804,
     name: "oversized-record",
     summary: "a record that is too large for any request",
-    explain: include_str!("oversized_record.md"),
+    explain: page!("oversized_record.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

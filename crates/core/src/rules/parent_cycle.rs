@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 704,
     name: "parent-cycle",
     summary: "records that are their own ancestors",
-    explain: include_str!("parent_cycle.md"),
+    explain: page!("parent_cycle.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 305,
     name: "result-after-text",
     summary: "a tool result after other content of its message",
-    explain: include_str!("result_after_text.md"),
+    explain: page!("result_after_text.md"),
     applies: &[
         (Anthropic, Documented),
         (Gemini, Inferred),

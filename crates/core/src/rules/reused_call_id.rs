@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     code: 202,
     name: "reused-call-id",
     summary: "a call id that an earlier turn already used",
-    explain: include_str!("reused_call_id.md"),
+    explain: page!("reused_call_id.md"),
     applies: &[(Strict, Documented)],
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::ALWAYS,

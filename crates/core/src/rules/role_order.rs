@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 402,
     name: "role-order",
     summary: "two messages of the same role in a row",
-    explain: include_str!("role_order.md"),
+    explain: page!("role_order.md"),
     applies: &[(Gemini, Documented), (Bedrock, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
     features: DraftFeatures::SAME_SIDE_NEIGHBORS,

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 310,
     name: "shared-result-message",
     summary: "tool results that share their message with other content",
-    explain: include_str!("shared_result_message.md"),
+    explain: page!("shared_result_message.md"),
     applies: &[(Bedrock, Documented), (Strict, Documented)],
     layouts: &[Blocks],
     features: DraftFeatures::SHARED_ANSWERS,

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 105,
     name: "split-results",
     summary: "tool results of one turn spread over several messages",
-    explain: include_str!("split_results.md"),
+    explain: page!("split_results.md"),
     applies: &[
         (Anthropic, Documented),
         (Gemini, Documented),

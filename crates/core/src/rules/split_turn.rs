@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 106,
     name: "split-turn",
     summary: "parallel tool calls spread over several assistant messages",
-    explain: include_str!("split_turn.md"),
+    explain: page!("split_turn.md"),
     applies: &[
         (Bedrock, Documented),
         (Deepseek, Documented),

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     code: 108,
     name: "too-many-calls",
     summary: "more than 128 tool calls in one message",
-    explain: include_str!("too_many_calls.md"),
+    explain: page!("too_many_calls.md"),
     applies: &[(OpenaiChat, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
     features: DraftFeatures::MANY_CALLS,

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 405,
     name: "tools-not-declared",
     summary: "tool calls in the history, but no tools in the request",
-    explain: include_str!("tools_not_declared.md"),
+    explain: page!("tools_not_declared.md"),
     applies: &[(Bedrock, Documented), (Strict, Documented)],
     layouts: &[Blocks],
     features: DraftFeatures::ALWAYS,

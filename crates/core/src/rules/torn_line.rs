@@ -7,7 +7,7 @@ pub(super) const RULE: Rule = Rule {
     code: 801,
     name: "torn-line",
     summary: "a line that is not a complete record",
-    explain: include_str!("torn_line.md"),
+    explain: page!("torn_line.md"),
     applies: defects::ALL_PROFILES,
     layouts: &[Chat, Blocks, Items],
     features: DraftFeatures::FILE_DEFECT,

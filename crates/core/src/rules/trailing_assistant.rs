@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     code: 403,
     name: "trailing-assistant",
     summary: "a request that ends with an assistant message",
-    explain: include_str!("trailing_assistant.md"),
+    explain: page!("trailing_assistant.md"),
     applies: &[
         (Anthropic, Documented),
         (Gemini, Documented),

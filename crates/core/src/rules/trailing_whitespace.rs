@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 312,
     name: "trailing-whitespace",
     summary: "a final assistant message that ends in white space",
-    explain: include_str!("trailing_whitespace.md"),
+    explain: page!("trailing_whitespace.md"),
     applies: &[(Anthropic, Documented)],
     layouts: &[Blocks],
     features: DraftFeatures::ALWAYS,

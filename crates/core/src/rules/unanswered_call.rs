@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 101,
     name: "unanswered-call",
     summary: "a tool call without a result",
-    explain: include_str!("unanswered_call.md"),
+    explain: page!("unanswered_call.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 603,
     name: "unknown-block",
     summary: "a call or result without its counterpart, beside a block of an unknown type",
-    explain: include_str!("unknown_block.md"),
+    explain: page!("unknown_block.md"),
     applies: &[
         (OpenaiResponses, Inferred),
         (Anthropic, Inferred),

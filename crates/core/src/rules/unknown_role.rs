@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 407,
     name: "unknown-role",
     summary: "a role that the provider does not know",
-    explain: include_str!("unknown_role.md"),
+    explain: page!("unknown_role.md"),
     applies: &[
         (OpenaiChat, Documented),
         (OpenaiResponses, Documented),

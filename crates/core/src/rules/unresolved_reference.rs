@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 604,
     name: "unresolved-reference",
     summary: "a tool reference to a tool that the request does not declare",
-    explain: include_str!("unresolved_reference.md"),
+    explain: page!("unresolved_reference.md"),
     applies: &[(Anthropic, Documented), (Strict, Documented)],
     layouts: &[Blocks],
     features: DraftFeatures::UNRESOLVED_REFERENCE,

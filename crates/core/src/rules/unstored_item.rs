@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 206,
     name: "unstored-item",
     summary: "a reasoning item that only exists in the server's storage",
-    explain: include_str!("unstored_item.md"),
+    explain: page!("unstored_item.md"),
     applies: &[(OpenaiResponses, Documented)],
     layouts: &[Items],
     features: DraftFeatures::ITEM_ID,

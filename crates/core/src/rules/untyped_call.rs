@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     code: 316,
     name: "untyped-call",
     summary: "a tool call without a valid type",
-    explain: include_str!("untyped_call.md"),
+    explain: page!("untyped_call.md"),
     applies: &[(OpenaiChat, Documented), (Mistral, Documented), (Strict, Documented)],
     layouts: &[Chat],
     features: DraftFeatures::UNTYPED_CALL,

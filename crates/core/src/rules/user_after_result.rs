@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     code: 404,
     name: "user-after-result",
     summary: "a user message directly after a tool result",
-    explain: include_str!("user_after_result.md"),
+    explain: page!("user_after_result.md"),
     applies: &[(Mistral, Documented), (Bedrock, Documented), (Strict, Documented)],
     layouts: &[Chat, Blocks],
     features: DraftFeatures::USER_AFTER_ANSWER,

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::cases;
+use super::first_example;
 use crate::{
     acceptance::{
         SuiteError,
@@ -33,8 +33,7 @@ const HOSTS: [(&str, &[&str]); 2] = [
     ("litellm", &["test_httpx", "test_litellm"]),
 ];
 
-pub(super) fn run() -> Result<(), SuiteError> {
-    let table = cases::write_table()?;
+pub(super) fn run(table: &Path) -> Result<(), SuiteError> {
     let wheel = build_wheel()?;
     let interpreters = interpreters();
     if interpreters.is_empty() {
@@ -44,7 +43,7 @@ pub(super) fn run() -> Result<(), SuiteError> {
         let python = environment(version, program)?;
         install_wheel(&python, &wheel)?;
         let mut tests = tests(&python, "tests", &TESTS);
-        run_to_end(&format!("Python {version}"), tests.env("FOXWEDGE_CASES", &table))?;
+        run_to_end(&format!("Python {version}"), tests.env("FOXWEDGE_CASES", table))?;
         try_example(&python)?;
     }
     for (pins, modules) in HOSTS {
@@ -149,32 +148,12 @@ fn try_example(python: &Path) -> Result<(), SuiteError> {
     let path = package().join("README.md");
     let readme = fs::read_to_string(&path);
     let readme = readme.map_err(|error| format!("{}: {error}", path.display()))?;
-    let (example, expected) = first_example(&readme)
-        .ok_or_else(|| format!("{}: the first example says not what it prints", path.display()))?;
+    let (example, expected) = first_example(&readme, "python", "#")?;
     let mut command = Command::new(python);
     command.args(["-B", "-c", example]).current_dir(env::temp_dir());
     let printed = run_to_end("the first example of the README", &mut command)?;
     match printed == expected {
         true => Ok(()),
         false => Err(format!("the example prints {printed:?}, not {expected:?}").into()),
-    }
-}
-
-fn first_example(readme: &str) -> Option<(&str, &str)> {
-    let (_, rest) = readme.split_once("```python\n")?;
-    let (example, _) = rest.split_once("```")?;
-    let expected = example.trim_end().lines().last()?.strip_prefix("# ")?;
-    Some((example, expected))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_example_in_python_ends_with_what_it_prints() {
-        let readme = "# A\n\n```python\nf()\n# done\n```\n\nMore.\n";
-        assert_eq!(first_example(readme), Some(("f()\n# done\n", "done")));
-        assert_eq!(first_example("```python\nf()\n```"), None);
     }
 }

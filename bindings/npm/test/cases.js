@@ -1,0 +1,30 @@
+// Compares what a module says with a table that the engine wrote outside of WebAssembly. Each line is
+// `{ operation, options, document, report, result, error }`; texts are compared byte for byte.
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** How many lines were compared, and the first differences. */
+export function compareCases(engines, table) {
+  const differences = [];
+  const lines = table.split("\n").filter((line) => line !== "");
+  for (const [at, line] of lines.entries()) {
+    const expected = JSON.parse(line);
+    const found = called(engines, expected);
+    for (const name of ["error", "report", "result"]) {
+      if (found[name] === (expected[name] ?? null)) continue;
+      if (differences.length < 5) differences.push(`line ${at + 1}, ${name}: ${found[name]} instead of ${expected[name]}`);
+    }
+  }
+  return { compared: lines.length, differences };
+}
+
+function called(engines, { operation, options, document }) {
+  try {
+    const settings = options === "" ? undefined : JSON.parse(options);
+    const { report, document: result } = engines.call(operation, encoder.encode(document), settings);
+    return { error: null, report: JSON.stringify(report), result: result && decoder.decode(result) };
+  } catch (error) {
+    return { error: error.kind ?? String(error), report: null, result: null };
+  }
+}

@@ -1,0 +1,67 @@
+// node test/run-cases.mjs TABLE            in this runtime: Node, Deno or Bun
+// node test/run-cases.mjs TABLE CHROMIUM   in a browser, headless
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Engines } from "../src/engine.js";
+import { compareCases } from "./cases.js";
+
+const [table, browser] = process.argv.slice(2);
+const module = (name) => () => new WebAssembly.Module(readFileSync(new URL(`../${name}`, import.meta.url)));
+const modules = () => new Engines(module("foxwedge.wasm"), module("foxwedge-all.wasm"));
+const { compared, differences } = browser ? await inBrowser() : compareCases(modules(), readFileSync(table, "utf8"));
+differences.forEach((difference) => console.error(difference));
+console.log(`${compared} cases compared, ${differences.length} differences`);
+process.exit(compared > 0 && differences.length === 0 ? 0 : 1);
+
+/** Serves the package and a page that compares and posts what it found. */
+async function inBrowser() {
+  const page = `<script type="module">
+    import { Engines } from "/src/engine.js";
+    import { compareCases } from "/test/cases.js";
+    const compiled = async (name) => WebAssembly.compile(await (await fetch(name)).arrayBuffer());
+    const [small, all] = [await compiled("/foxwedge.wasm"), await compiled("/foxwedge-all.wasm")];
+    const found = compareCases(new Engines(() => small, () => all), await (await fetch("/table")).text());
+    await fetch("/found", { method: "POST", body: JSON.stringify(found) });
+  </script>`;
+  const types = { js: "text/javascript", wasm: "application/wasm" };
+  let report;
+  const reported = new Promise((done) => (report = done));
+  const server = createServer(({ url }, response) => {
+    const file = url.replace(/[^a-z/.-]/g, "").replace(/\.\.+/g, "");
+    if (url === "/") return response.setHeader("content-type", "text/html").end(page);
+    if (url === "/table") return response.end(readFileSync(table));
+    if (url === "/found") return receive(response.req, report, response);
+    if (!/^\/((src|test)\/\w+\.js|foxwedge(-all)?\.wasm)$/.test(file)) return response.writeHead(404).end();
+    response.setHeader("content-type", types[file.split(".").pop()]).end(readFileSync(new URL(`..${file}`, import.meta.url)));
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  const profile = mkdtempSync(join(tmpdir(), "foxwedge-browser-"));
+  const options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", `--user-data-dir=${profile}`];
+  const chromium = spawn(browser, [...options, `http://127.0.0.1:${server.address().port}/`], { stdio: "ignore" });
+  const ended = new Promise((_, fail) => {
+    chromium.on("error", fail);
+    chromium.on("exit", (code) => fail(new Error(`the browser ended with ${code} before it was done`)));
+  });
+  try {
+    return await Promise.race([reported, ended]);
+  } finally {
+    chromium.removeAllListeners("exit");
+    chromium.kill();
+    server.closeAllConnections();
+    server.close();
+    await new Promise((done) => (chromium.exitCode === null ? chromium.on("exit", done) : done()));
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function receive(request, report, response) {
+  let text = "";
+  for await (const piece of request) text += piece;
+  response.end();
+  report(JSON.parse(text));
+}
