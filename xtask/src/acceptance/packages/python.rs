@@ -74,7 +74,7 @@ fn pins_of(name: &str) -> String {
 
 /// The wheel without the command line.
 fn build_wheel() -> Result<PathBuf, SuiteError> {
-    let tools = PackageFolder::install(Language::Python, &pins_of("build"), HOME)?;
+    let tools = PackageFolder::install(Language::Python, &pins_of("maturin"), HOME)?;
     let folder = workspace::root().join("target").join(HOME).join("wheels");
     let _ = fs::remove_dir_all(&folder);
     let mut command = Command::new(tools.python());
