@@ -1,8 +1,12 @@
-//! Gives the console access to the sessions of all agents on this machine, with the same code as
-//! `list`, `show`, `fix`, `undo` and `compact`. Every write uses the code of `fix`.
+//! What the gateway's console shows of the sessions of all agents on this machine, and what it does
+//! to them, with the same code as `list`, `show`, `fix`, `undo` and `compact`. Every write uses the
+//! code of `fix`.
 //!
 //! A caller names a session by an id that we issued. No path ever comes from outside.
 
+mod error;
+mod session_list;
+mod page;
 mod scanner;
 mod conversation;
 mod message_json;
@@ -22,20 +26,22 @@ use std::{
 };
 
 use foxwedge_core::Policy;
-use foxwedge_gateway::console::{
-    CompactionPreviewOptions, CompactionSubject, LocalSessionError, LocalSessions, RecordFilter,
-    RowRange, SessionFileList, SessionFileSummary,
-};
 use foxwedge_sessions::SessionAgent;
 use serde_json::{Value, json};
 
-use foxwedge_local::session_document::agent_format;
-use foxwedge_local::{
+pub use compaction::{CompactionAmount, CompactionPreviewOptions, CompactionSubject};
+pub use error::LocalSessionError;
+pub use page::{RecordFilter, RowRange};
+pub use session_list::{ScanProgress, SessionFileCheck, SessionFileList, SessionFileSummary};
+
+use crate::{
     agents::LocalSessionEntry,
     check_settings::CheckSettings,
     disk::check_idle,
     outcome::SessionRef,
+    session_document::agent_format,
     source::{self, InputHint, InputRejection, ParsedInput},
+    user_folders::UserFolders,
 };
 use open_session::ConsoleSession;
 use plan_preview::ConsoleRepairPlan;
@@ -48,8 +54,9 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 const MAX_OPEN_SESSIONS: usize = 4;
 const MAX_OPEN_BYTES: usize = 256 << 20;
 
-/// The sessions on this machine.
-pub(crate) struct ConsoleBackend {
+/// The session files of agents on this machine. Calls may block. A session is named by an id from
+/// [`LocalSessions::sessions`]; callers never pass a path.
+pub struct LocalSessions {
     scanner: SessionScanner,
     /// Sessions that were read recently, newest last.
     open_sessions: Mutex<Vec<(String, Arc<ConsoleSession>)>>,
@@ -59,6 +66,7 @@ pub(crate) struct ConsoleBackend {
 
 /// A session file in its current state.
 struct ConsoleSessionFile {
+    folders: UserFolders,
     id: String,
     entry: LocalSessionEntry,
     stamp: FileStamp,
@@ -72,16 +80,162 @@ struct FileStamp {
     node: u64,
 }
 
-impl ConsoleBackend {
-    /// Reads nothing until the first call.
-    pub(crate) fn new() -> ConsoleBackend {
-        ConsoleBackend {
-            scanner: SessionScanner::new(),
+impl LocalSessions {
+    /// The sessions in the folders of a user. Reads nothing until the first call.
+    pub fn new(folders: UserFolders) -> LocalSessions {
+        LocalSessions {
+            scanner: SessionScanner::new(folders),
             open_sessions: Mutex::default(),
             last_plan: Mutex::default(),
         }
     }
 
+    /// The supported agents.
+    pub fn agents(&self) -> Vec<&'static str> {
+        SessionAgent::ALL.iter().map(|agent| agent.name()).collect()
+    }
+
+    /// All known session files, newest first. Returns at once; starts a scan in the background if
+    /// the last one is old.
+    pub fn sessions(&self) -> SessionFileList {
+        self.scanner.list_files()
+    }
+
+    /// One session: its summary and details.
+    ///
+    /// # Errors
+    /// If there is no such session, or it cannot be read.
+    pub fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError> {
+        let file = self.locate_file(id)?;
+        let session = self.open_session(&file)?;
+        let mut details = session.about();
+        details["live"] = live_json(&file, session.session_ref());
+        details["undo"] = repair::undo_json(&file);
+        details["sub_agents_listed"] = json!(self.scanner.children(&file.entry.id));
+        let summary =
+            self.scanner.row(&file.id, session.file_check()).ok_or(LocalSessionError::NotFound)?;
+        Ok((summary, details))
+    }
+
+    /// The conversation in readable form; with `words`, only messages that contain them.
+    ///
+    /// # Errors
+    /// As for [`LocalSessions::session`].
+    pub fn messages(
+        &self,
+        id: &str,
+        page: RowRange,
+        words: Option<&str>,
+    ) -> Result<Value, LocalSessionError> {
+        Ok(self.open_session(&self.locate_file(id)?)?.messages(page, words))
+    }
+
+    /// The records as a tree.
+    ///
+    /// # Errors
+    /// As for [`LocalSessions::session`].
+    pub fn tree(
+        &self,
+        id: &str,
+        page: RowRange,
+        only: RecordFilter,
+    ) -> Result<Value, LocalSessionError> {
+        Ok(self.open_session(&self.locate_file(id)?)?.tree(page, only))
+    }
+
+    /// The lines of the file, each cut to this many bytes.
+    ///
+    /// # Errors
+    /// As for [`LocalSessions::session`].
+    pub fn records(
+        &self,
+        id: &str,
+        page: RowRange,
+        max_bytes: usize,
+    ) -> Result<Value, LocalSessionError> {
+        file_lines::read_lines(&self.locate_file(id)?, page, max_bytes)
+    }
+
+    /// The findings of the session.
+    ///
+    /// # Errors
+    /// As for [`LocalSessions::session`].
+    pub fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
+        Ok(self.open_session(&self.locate_file(id)?)?.findings(page))
+    }
+
+    /// What a repair would do.
+    ///
+    /// # Errors
+    /// As for [`LocalSessions::session`].
+    pub fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
+        let file = self.locate_file(id)?;
+        let plan = self.plan_repair(&file)?;
+        let mut response = plan.to_json(page);
+        response["live"] = live_json(&file, plan.session_ref());
+        Ok(response)
+    }
+
+    /// The repair plan as Markdown.
+    ///
+    /// # Errors
+    /// As for [`LocalSessions::session`].
+    pub fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError> {
+        let file = self.locate_file(id)?;
+        Ok(report::markdown(&file, &*self.plan_repair(&file)?))
+    }
+
+    /// Applies exactly this plan.
+    ///
+    /// # Errors
+    /// If the plan is outdated, another process writes to the file, or the repair fails. The file
+    /// is unchanged then.
+    pub fn repair(&self, id: &str, plan: &str) -> Result<Value, LocalSessionError> {
+        let file = self.locate_file(id)?;
+        let done = repair::apply_repair(&file, plan);
+        self.forget(&file);
+        let mut response = done?;
+        repair::add_file_state(&self.locate_file(id)?, &mut response);
+        Ok(response)
+    }
+
+    /// Restores what the last repair replaced.
+    ///
+    /// # Errors
+    /// If there is nothing to restore, or it fails. The file is unchanged then.
+    pub fn undo(&self, id: &str) -> Result<Value, LocalSessionError> {
+        let file = self.locate_file(id)?;
+        let done = repair::undo_repair(&file);
+        self.forget(&file);
+        done?;
+        let mut response = json!({});
+        repair::add_file_state(&self.locate_file(id)?, &mut response);
+        Ok(response)
+    }
+
+    /// What a compaction would do. Nothing is written.
+    ///
+    /// # Errors
+    /// If the conversation cannot be read or cannot be cut that short.
+    pub fn compaction(
+        &self,
+        subject: &CompactionSubject,
+        options: &CompactionPreviewOptions,
+    ) -> Result<Value, LocalSessionError> {
+        match subject {
+            CompactionSubject::File(id) => {
+                let file = self.locate_file(id)?;
+                let content = file.read()?;
+                file.with_source(&content, |source| compaction::preview_source(source, options))?
+            }
+            CompactionSubject::Body { text, wire } => {
+                compaction::preview_body(text, *wire, options)
+            }
+        }
+    }
+}
+
+impl LocalSessions {
     /// The file of a session. It must still be where it was found: a link in its place is rejected.
     fn locate_file(&self, id: &str) -> Result<ConsoleSessionFile, LocalSessionError> {
         let (entry, real) = self.scanner.find(id).ok_or(LocalSessionError::NotFound)?;
@@ -91,6 +245,7 @@ impl ConsoleBackend {
         }
         let stamp = FileStamp::of(&metadata);
         Ok(ConsoleSessionFile {
+            folders: self.scanner.folders().clone(),
             id: id.to_owned(),
             entry: LocalSessionEntry { size: stamp.size, ..entry },
             stamp,
@@ -143,108 +298,6 @@ impl ConsoleBackend {
         lock(&self.open_sessions).retain(|(id, _)| *id != file.id);
         lock(&self.last_plan).take();
         self.scanner.forget_file(&file.id);
-    }
-}
-
-impl LocalSessions for ConsoleBackend {
-    fn agents(&self) -> Vec<&'static str> {
-        SessionAgent::ALL.iter().map(|agent| agent.name()).collect()
-    }
-
-    fn sessions(&self) -> SessionFileList {
-        self.scanner.list_files()
-    }
-
-    fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError> {
-        let file = self.locate_file(id)?;
-        let session = self.open_session(&file)?;
-        let mut details = session.about();
-        details["live"] = live_json(&file, session.session_ref());
-        details["undo"] = repair::undo_json(&file);
-        details["sub_agents_listed"] = json!(self.scanner.children(&file.entry.id));
-        let summary =
-            self.scanner.row(&file.id, session.file_check()).ok_or(LocalSessionError::NotFound)?;
-        Ok((summary, details))
-    }
-
-    fn messages(
-        &self,
-        id: &str,
-        page: RowRange,
-        words: Option<&str>,
-    ) -> Result<Value, LocalSessionError> {
-        Ok(self.open_session(&self.locate_file(id)?)?.messages(page, words))
-    }
-
-    fn tree(
-        &self,
-        id: &str,
-        page: RowRange,
-        only: RecordFilter,
-    ) -> Result<Value, LocalSessionError> {
-        Ok(self.open_session(&self.locate_file(id)?)?.tree(page, only))
-    }
-
-    fn records(
-        &self,
-        id: &str,
-        page: RowRange,
-        max_bytes: usize,
-    ) -> Result<Value, LocalSessionError> {
-        file_lines::read_lines(&self.locate_file(id)?, page, max_bytes)
-    }
-
-    fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
-        Ok(self.open_session(&self.locate_file(id)?)?.findings(page))
-    }
-
-    fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
-        let file = self.locate_file(id)?;
-        let plan = self.plan_repair(&file)?;
-        let mut response = plan.to_json(page);
-        response["live"] = live_json(&file, plan.session_ref());
-        Ok(response)
-    }
-
-    fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError> {
-        let file = self.locate_file(id)?;
-        Ok(report::markdown(&file, &*self.plan_repair(&file)?))
-    }
-
-    fn repair(&self, id: &str, plan: &str) -> Result<Value, LocalSessionError> {
-        let file = self.locate_file(id)?;
-        let done = repair::apply_repair(&file, plan);
-        self.forget(&file);
-        let mut response = done?;
-        repair::add_file_state(&self.locate_file(id)?, &mut response);
-        Ok(response)
-    }
-
-    fn undo(&self, id: &str) -> Result<Value, LocalSessionError> {
-        let file = self.locate_file(id)?;
-        let done = repair::undo_repair(&file);
-        self.forget(&file);
-        done?;
-        let mut response = json!({});
-        repair::add_file_state(&self.locate_file(id)?, &mut response);
-        Ok(response)
-    }
-
-    fn compaction(
-        &self,
-        of: &CompactionSubject,
-        options: &CompactionPreviewOptions,
-    ) -> Result<Value, LocalSessionError> {
-        match of {
-            CompactionSubject::File(id) => {
-                let file = self.locate_file(id)?;
-                let content = file.read()?;
-                file.with_source(&content, |source| compaction::preview_source(source, options))?
-            }
-            CompactionSubject::Body { text, wire } => {
-                compaction::preview_body(text, *wire, options)
-            }
-        }
     }
 }
 
@@ -333,17 +386,21 @@ fn node(_: &fs::Metadata) -> u64 {
 
 /// Whether a process is working on a session, and which one.
 fn live_json(file: &ConsoleSessionFile, session: Option<&SessionRef>) -> Value {
-    match busy_process(&file.entry.path, session) {
+    match busy_process(&file.folders, &file.entry.path, session) {
         None => json!({ "is": false, "who": null }),
         Some(reason) => json!({ "is": true, "who": reason }),
     }
 }
 
 /// Why a file is busy: the process that is working on it, as text.
-fn busy_process(path: &Path, session: Option<&SessionRef>) -> Option<String> {
+fn busy_process(
+    folders: &UserFolders,
+    path: &Path,
+    session: Option<&SessionRef>,
+) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
     let real: PathBuf = fs::canonicalize(path).ok()?;
-    check_idle(&real, &metadata, session).err().map(|error| error.to_string())
+    check_idle(folders, &real, &metadata, session).err().map(|error| error.to_string())
 }
 
 fn missing_refusal(error: io::Error) -> LocalSessionError {

@@ -13,14 +13,14 @@ use foxwedge_formats::{
     },
     outline_options, read,
 };
-use foxwedge_gateway::console::{CompactionAmount, CompactionPreviewOptions, LocalSessionError};
 use foxwedge_tokens::{CachedCounter, CountingMethod, ModelTokenizer};
 use serde_json::{Value, json};
 
-use crate::compact::ProviderConversation;
-use foxwedge_local::{
+use super::LocalSessionError;
+use crate::{
     check_settings::CheckSettings,
     input_format::InputFormat,
+    provider_conversation::ProviderConversation,
     source::{self, InputHint, InputRejection, ParsedInput},
 };
 
@@ -33,6 +33,38 @@ const MAX_EXACT_BYTES: usize = 8 << 20;
 /// Limits for listed orphans and message weights.
 const MAX_ORPHANS: usize = 200;
 const MAX_WEIGHTS: usize = 2_000;
+
+/// What to compact.
+#[derive(Clone, Debug)]
+pub enum CompactionSubject {
+    /// A session file.
+    File(String),
+    /// A request, or a list of messages.
+    Body {
+        /// The JSON text.
+        text: String,
+        /// The format, if the client names it.
+        wire: Option<Format>,
+    },
+}
+
+/// Options of a compaction preview.
+#[derive(Clone, Debug)]
+pub struct CompactionPreviewOptions {
+    /// How much to remove.
+    pub cut: CompactionAmount,
+    /// The model whose tokens are counted, if it is not the one in the conversation.
+    pub model: Option<String>,
+}
+
+/// How much a compaction removes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum CompactionAmount {
+    /// This share of the messages.
+    Fraction(f64),
+    /// All but what fits into this many tokens.
+    Budget(u64),
+}
 
 /// Preview for the conversation of a session file.
 pub(super) fn preview_source(

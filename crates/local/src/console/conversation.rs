@@ -1,7 +1,6 @@
 //! Splits a conversation into messages, and pairs tool calls with their results as the engine does.
 //! The content of a message is decoded only when it is shown.
 
-use foxwedge_local::session_document;
 use std::collections::HashMap;
 
 use foxwedge_core::{Draft, Format, ResultMatch, Role, Span, pair_calls};
@@ -9,9 +8,10 @@ use foxwedge_formats::{
     model::{ContentPart, ModelMessage, decode_message},
     outline_options, read,
 };
-use foxwedge_gateway::console::LocalSessionError;
 
-use foxwedge_local::{
+use super::LocalSessionError;
+use crate::{
+    session_document,
     source::InputDocument,
     tree::{TreeCallState, call_state},
 };

@@ -6,14 +6,13 @@ use std::{
     io::{self, BufRead, BufReader},
 };
 
-use foxwedge_gateway::console::{LocalSessionError, RowRange};
 use serde_json::json;
 
 use super::{
-    ConsoleSessionFile, MAX_FILE_BYTES, error_refusal, open_session::ConsolePageRows,
-    unreadable_refusal,
+    ConsoleSessionFile, LocalSessionError, MAX_FILE_BYTES, RowRange, error_refusal,
+    page::ConsolePageRows, unreadable_refusal,
 };
-use foxwedge_local::source::{FileCompression, decompress_within};
+use crate::source::{FileCompression, decompress_within};
 
 /// A page of lines, each cut to `max_bytes`. Lines are counted from 1.
 pub(super) fn read_lines(

@@ -4,7 +4,7 @@ use foxwedge_formats::model::{ContentPart, MediaPart, MediaSource, ModelPart, To
 use serde_json::{Value, json};
 
 use super::conversation::{AnswerPlacement, ConsoleConversation, role_name};
-use foxwedge_local::tree::TreeCallState;
+use crate::tree::TreeCallState;
 
 /// Bytes of a text that are shown.
 const MAX_TEXT_BYTES: usize = 16 << 10;

@@ -1,31 +1,25 @@
 //! A session that the console shows: read once, served page by page.
 
-use foxwedge_local::session_document;
 use std::collections::{BTreeMap, HashMap};
 
 use foxwedge_core::Role;
-use foxwedge_gateway::console::{
-    LocalSessionError, RecordFilter, RowRange, SessionFileCheck, SessionFileHealth,
-};
-use foxwedge_sessions::ChainStatus;
-use foxwedge_sessions::RecordNode;
+use foxwedge_sessions::{ChainStatus, RecordNode};
 use serde_json::{Value, json};
 
 use super::{
-    ConsoleSessionFile, FileStamp,
+    ConsoleSessionFile, FileStamp, LocalSessionError, RecordFilter, RowRange, SessionFileCheck,
     conversation::{ConsoleConversation, role_name},
     message_json::{self, AnswerDisplay},
-    scanner,
+    page::ConsolePageRows,
 };
-use foxwedge_local::{
+use crate::{
     findings::{ReportDetail, build_file_report},
     outcome::{FileReport, LocatedFinding, SessionRef},
+    session_document,
+    session_health::SessionHealth,
     source::ParsedInput,
     tree::{BranchCounts, count_branches},
 };
-
-/// Size at which a page ends.
-const MAX_PAGE_BYTES: usize = 2 << 20;
 
 /// Limits for findings and records in memory.
 const MAX_FINDINGS: usize = 10_000;
@@ -227,11 +221,8 @@ impl ConsoleSession {
 
 /// The check result of a session, from its report.
 pub(super) fn file_check_of(report: &FileReport) -> SessionFileCheck {
-    let health: SessionFileHealth = scanner::convert_health(
-        report.health.unwrap_or(foxwedge_local::session_health::SessionHealth::Ok),
-    );
     SessionFileCheck {
-        health,
+        health: report.health.unwrap_or(SessionHealth::Ok),
         unreadable_reason: None,
         messages: report.messages,
         findings: count_by_rule(report),
@@ -272,40 +263,6 @@ pub(super) fn finding_json(found: &LocatedFinding) -> Value {
             "word": super::repair_rows::strategy_word(finding.fix.strategy),
         },
     })
-}
-
-/// The rows of one page.
-pub(super) struct ConsolePageRows {
-    from: usize,
-    rows: Vec<Value>,
-    bytes: usize,
-    /// Where the next page begins.
-    pub(super) next: usize,
-}
-
-impl ConsolePageRows {
-    pub(super) fn new(from: usize) -> ConsolePageRows {
-        ConsolePageRows { from, rows: Vec::new(), bytes: 0, next: from }
-    }
-
-    pub(super) fn is_full(&self, page: RowRange) -> bool {
-        self.rows.len() >= page.limit || self.bytes >= MAX_PAGE_BYTES
-    }
-
-    pub(super) fn push(&mut self, row: Value) {
-        self.bytes += row.to_string().len();
-        self.rows.push(row);
-    }
-
-    pub(super) fn into_json(self, total: usize, version: &str) -> Value {
-        json!({
-            "data": self.rows,
-            "from": self.from,
-            "next": (self.next < total).then_some(self.next),
-            "total": total,
-            "version": version,
-        })
-    }
 }
 
 fn console_records(nodes: &[RecordNode<'_>], cuts: &[bool]) -> Vec<ConsoleRecord> {

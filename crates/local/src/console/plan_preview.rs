@@ -3,23 +3,24 @@
 use std::{collections::BTreeMap, fs};
 
 use foxwedge_core::{Edit, EditLog, rules};
-use foxwedge_gateway::console::{LocalSessionError, RowRange, SessionFileHealth};
 use serde_json::{Value, json};
 
 use super::{
-    ConsoleSessionFile, FileStamp, MAX_FILE_BYTES,
+    ConsoleSessionFile, FileStamp, LocalSessionError, MAX_FILE_BYTES, RowRange,
     conversation::ConsoleConversation,
     message_json::{self, AnswerDisplay},
-    open_session::{self, ConsolePageRows},
+    open_session,
+    page::ConsolePageRows,
     repair_rows::{self, RepairPlanRow, strategy_word},
     with_source,
 };
-use foxwedge_local::{
+use crate::{
     check_settings::CheckSettings,
     disk::ContentFingerprint,
     findings::{ReportDetail, build_file_report},
     outcome::{FileReport, SessionRef},
     repair_plan::RepairPlan,
+    session_health::SessionHealth,
     source::{DocumentBody, FileCompression, ParsedInput, decompress_within},
 };
 
@@ -43,7 +44,7 @@ pub(super) struct ConsoleRepairPlan {
 pub(super) struct RepairPlanSide {
     pub(super) view: ConsoleConversation,
     pub(super) bytes: u64,
-    pub(super) health: SessionFileHealth,
+    pub(super) health: SessionHealth,
     pub(super) findings: BTreeMap<String, usize>,
 }
 

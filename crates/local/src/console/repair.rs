@@ -3,22 +3,20 @@
 
 use std::fs;
 
-use foxwedge_gateway::console::LocalSessionError;
 use serde_json::{Value, json};
 
 use super::{
-    ConsoleSessionFile, MAX_FILE_BYTES, busy_process, open_session, plan_preview,
-    unreadable_refusal, with_source,
+    ConsoleSessionFile, LocalSessionError, MAX_FILE_BYTES, busy_process, open_session,
+    plan_preview, unreadable_refusal, with_source,
 };
-use crate::command::undo;
-use foxwedge_local::{
-    agents,
+use crate::{
     disk::{BackupStanding, ContentFingerprint, FileSnapshot},
     findings::{ReportDetail, build_file_report},
     outcome::FileReport,
     repair_plan::{self, RepairPlan},
     screen::abbreviate_home,
     source::{FileCompression, decompress_within, identify_session},
+    undo::{self, RestorableBackups},
 };
 
 /// Applies a repair. Fails if the current plan is not `expected_plan`.
@@ -43,18 +41,25 @@ pub(super) fn apply_repair(
             return Err(LocalSessionError::Changed);
         }
         let session = build_file_report(source, ReportDetail::default()).session;
-        if let Some(reason) = busy_process(&snapshot.path, session.as_ref()) {
+        if let Some(reason) = busy_process(&file.folders, &snapshot.path, session.as_ref()) {
             return Err(LocalSessionError::Live(reason));
         }
-        repair_plan::repair_file(&snapshot, plan, hint, &settings, ReportDetail::default())
-            .map_err(|error| failure_refusal(&error, &snapshot))
+        repair_plan::repair_file(
+            &file.folders,
+            &snapshot,
+            plan,
+            hint,
+            &settings,
+            ReportDetail::default(),
+        )
+        .map_err(|error| failure_refusal(&error, file, &snapshot))
     });
     let report: FileReport = done??;
     let check = open_session::file_check_of(&report);
     let backup = report
         .backup
         .as_ref()
-        .map(|path| abbreviate_home(&path.to_string_lossy(), agents::home_folder().as_deref()));
+        .map(|path| abbreviate_home(&path.to_string_lossy(), file.folders.home().as_deref()));
     Ok(json!({
         "applied": report.applied.len(),
         "fixed": report.fixed,
@@ -68,8 +73,8 @@ pub(super) fn undo_repair(file: &ConsoleSessionFile) -> Result<(), LocalSessionE
     file.check_size()?;
     let snapshot = FileSnapshot::take(&file.entry.path).map_err(unreadable_refusal)?;
     let now = ContentFingerprint::of(&snapshot.content);
-    let found = undo::latest_fix(&snapshot.path, &now)
-        .map_err(|error| failure_refusal(&error, &snapshot))?;
+    let found = undo::latest_fix(&file.folders, &snapshot.path, &now)
+        .map_err(|error| failure_refusal(&error, file, &snapshot))?;
     match found {
         None | Some((_, BackupStanding::NotApplied | BackupStanding::Undone)) => {
             return Err(LocalSessionError::NothingToUndo);
@@ -78,10 +83,12 @@ pub(super) fn undo_repair(file: &ConsoleSessionFile) -> Result<(), LocalSessionE
         Some((_, BackupStanding::Applied)) => {}
     }
     let session = identify_session(&snapshot.content);
-    if let Some(reason) = busy_process(&snapshot.path, session.as_ref()) {
+    if let Some(reason) = busy_process(&file.folders, &snapshot.path, session.as_ref()) {
         return Err(LocalSessionError::Live(reason));
     }
-    undo::undo_file(&snapshot.path).map_err(|error| failure_refusal(&error, &snapshot))
+    RestorableBackups::list(file.folders.clone())
+        .and_then(|mut backups| backups.restore(&snapshot.path, false))
+        .map_err(|error| failure_refusal(&error, file, &snapshot))
 }
 
 /// Whether the last repair of a session can be undone.
@@ -92,7 +99,7 @@ pub(super) fn undo_json(file: &ConsoleSessionFile) -> Value {
     else {
         return none;
     };
-    let Ok(Some((at, standing))) = undo::latest_fix(&real, &now) else {
+    let Ok(Some((at, standing))) = undo::latest_fix(&file.folders, &real, &now) else {
         return none;
     };
     let (available, word) = match standing {
@@ -117,9 +124,13 @@ pub(super) fn add_file_state(file: &ConsoleSessionFile, response: &mut Value) {
 }
 
 /// The error that a caller can act on.
-fn failure_refusal(error: &anyhow::Error, snapshot: &FileSnapshot) -> LocalSessionError {
+fn failure_refusal(
+    error: &anyhow::Error,
+    file: &ConsoleSessionFile,
+    snapshot: &FileSnapshot,
+) -> LocalSessionError {
     let session = identify_session(&snapshot.content);
-    if let Some(reason) = busy_process(&snapshot.path, session.as_ref()) {
+    if let Some(reason) = busy_process(&file.folders, &snapshot.path, session.as_ref()) {
         return LocalSessionError::Live(reason);
     }
     let same = ContentFingerprint::of_file(&snapshot.path)

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use foxwedge_core::{Edit, Strategy};
 
 use super::conversation::ConsoleConversation;
-use foxwedge_local::align::{DiffStep, align};
+use crate::align::{DiffStep, align};
 
 /// One row. `before` and `after` are message indexes, `edits` are indexes of edits.
 #[derive(Clone, PartialEq, Eq, Debug)]

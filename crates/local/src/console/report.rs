@@ -6,8 +6,7 @@ use std::fmt::Write as _;
 use foxwedge_core::rules;
 
 use super::{ConsoleSessionFile, plan_preview::ConsoleRepairPlan, repair_rows::strategy_word};
-use crate::report::escape_cell;
-use foxwedge_local::output::{clean, pluralize};
+use crate::output::{clean, escape_cell, pluralize};
 
 /// Edits that are listed. The size of an issue comment is limited.
 const MAX_LISTED_EDITS: usize = 200;

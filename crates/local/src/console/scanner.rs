@@ -13,18 +13,19 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use foxwedge_gateway::console::{
-    ScanProgress, SessionFileCheck, SessionFileHealth, SessionFileList, SessionFileSummary,
-};
 use serde_json::{Value, json};
 
-use super::{FileStamp, MAX_FILE_BYTES, busy_process, lock, unix_milliseconds};
-use foxwedge_local::{
+use super::{
+    FileStamp, MAX_FILE_BYTES, ScanProgress, SessionFileCheck, SessionFileList, SessionFileSummary,
+    busy_process, lock, unix_milliseconds,
+};
+use crate::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin},
     disk::ContentFingerprint,
     outcome::SessionRef,
     screen::abbreviate_home,
     session_overview::{SessionOverview, read_overview_within},
+    user_folders::UserFolders,
 };
 
 /// Age of a list after which folders are read again.
@@ -40,14 +41,16 @@ pub(super) struct SessionScanner {
     worker: Mutex<Option<JoinHandle<()>>>,
 }
 
-#[derive(Default)]
 struct ScannerShared {
+    folders: UserFolders,
     state: Mutex<ScannerState>,
     stop: AtomicBool,
 }
 
 #[derive(Default)]
 struct ScannerState {
+    /// Home folder of the user.
+    home: Option<PathBuf>,
     /// Newest first.
     files: Vec<Arc<ScannedFile>>,
     /// The summary of each file, and the stamp of the file that was summarized.
@@ -75,8 +78,16 @@ struct ScannedSummary {
 }
 
 impl SessionScanner {
-    pub(super) fn new() -> SessionScanner {
-        SessionScanner { shared: Arc::default(), worker: Mutex::default() }
+    pub(super) fn new(folders: UserFolders) -> SessionScanner {
+        let state = ScannerState { home: folders.home(), ..ScannerState::default() };
+        let (state, stop) = (Mutex::new(state), AtomicBool::new(false));
+        let shared = Arc::new(ScannerShared { folders, state, stop });
+        SessionScanner { shared, worker: Mutex::default() }
+    }
+
+    /// Where sessions are searched.
+    pub(super) fn folders(&self) -> &UserFolders {
+        &self.shared.folders
     }
 
     /// All known files. Starts a new scan in the background if the list is old.
@@ -141,7 +152,7 @@ impl SessionScanner {
             let _ = done.join();
         }
         // Listing is quick, and an empty list would be wrong.
-        let found = agents::find(&[]);
+        let found = agents::find_in(&self.shared.folders, &[]);
         lock(&self.shared.state).begin_scan(found);
         let shared = self.shared.clone();
         let started =
@@ -175,9 +186,8 @@ impl ScannerState {
                 *sub_agents.entry(parent.clone()).or_default() += 1;
             }
         }
-        let home = agents::home_folder();
         let unreadable = |(path, error): &(PathBuf, std::io::Error)| {
-            (abbreviate_home(&path.to_string_lossy(), home.as_deref()), error.to_string())
+            (abbreviate_home(&path.to_string_lossy(), self.home.as_deref()), error.to_string())
         };
         self.scan = ScanProgress {
             running: true,
@@ -235,7 +245,7 @@ impl ScannerState {
             product: entry.product,
             title: title.or_else(|| entry.title.clone()),
             project: project.or_else(|| entry.project.clone()),
-            path: abbreviate_home(&path, agents::home_folder().as_deref()),
+            path: abbreviate_home(&path, self.home.as_deref()),
             touched: unix_milliseconds(entry.modified),
             size: entry.size,
             check: check.or_else(|| summary.map(|summary| summary.file_check.clone())),
@@ -286,7 +296,8 @@ impl ScannerShared {
                 lock(&self.state).current_summary(entry).and_then(|summary| summary.id.clone());
             let id = Some(id_in_file.unwrap_or_else(|| entry.id.clone()));
             let session = SessionRef { agent: entry.agent, id, folder: None };
-            live.insert(entry.path.clone(), busy_process(&entry.path, Some(&session)).is_some());
+            let busy = busy_process(&self.folders, &entry.path, Some(&session));
+            live.insert(entry.path.clone(), busy.is_some());
         }
         lock(&self.state).live = live;
     }
@@ -294,9 +305,8 @@ impl ScannerShared {
 
 impl ScannedSummary {
     fn of(overview: SessionOverview) -> ScannedSummary {
-        let health = convert_health(overview.health);
         let file_check = SessionFileCheck {
-            health,
+            health: overview.health,
             unreadable_reason: overview.error,
             messages: overview.messages,
             findings: overview.findings,
@@ -308,21 +318,5 @@ impl ScannedSummary {
             project: overview.project,
             id: overview.id,
         }
-    }
-}
-
-/// The same value in the console's type.
-pub(super) fn convert_health(
-    health: foxwedge_local::session_health::SessionHealth,
-) -> SessionFileHealth {
-    match health {
-        foxwedge_local::session_health::SessionHealth::Ok => SessionFileHealth::Ok,
-        foxwedge_local::session_health::SessionHealth::HistoryMissing => {
-            SessionFileHealth::HistoryMissing
-        }
-        foxwedge_local::session_health::SessionHealth::NeedsRepair => {
-            SessionFileHealth::NeedsRepair
-        }
-        foxwedge_local::session_health::SessionHealth::Unreadable => SessionFileHealth::Unreadable,
     }
 }
