@@ -1,8 +1,8 @@
 //! Live agents: processes that call the client's tools and get the tool results in later HTTP
 //! requests.
 //!
-//! This is the I/O around `foxwedge_agent`: it starts processes, transports lines, applies timeouts
-//! and counts. `foxwedge_agent` interprets the lines, ends replies and matches tool results.
+//! This is the I/O around `foxwedge_agents`: it starts processes, transports lines, applies timeouts
+//! and counts. `foxwedge_agents` interprets the lines, ends replies and matches tool results.
 
 mod cleanup;
 mod process;
@@ -21,7 +21,7 @@ pub(crate) use pool::{AgentPool, AgentSlot, AgentSlotOwner, AgentStartRequest};
 pub(crate) use reply_channel::{BodyChunk, PING, ReplyChannel};
 
 /// Converts an agent error to an API error.
-pub(crate) fn to_api_error(error: foxwedge_agent::BridgeError) -> ApiError {
+pub(crate) fn to_api_error(error: foxwedge_agents::BridgeError) -> ApiError {
     let kind = match error.status {
         401 => ApiErrorKind::Credentials,
         403 => ApiErrorKind::Permission,

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent::PermissionDecision;
+use foxwedge_agents::PermissionDecision;
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 

@@ -83,7 +83,7 @@ pub use api_error::{ApiError, ApiErrorKind};
 pub use body::{BodyError, GatewayBody};
 pub use endpoint::GatewayEndpoint;
 pub use exchange::{EngineError, GatewayEngine};
-pub use foxwedge_agent::{PermissionDecision, PermissionKind};
+pub use foxwedge_agents::{PermissionDecision, PermissionKind};
 pub use gateway_request::{GatewayRequest, GatewayResponse, RequestCaller, RequestSummary};
 pub use guard::{FindingTally, GuardAction, GuardedRequest};
 pub use response_body::{HttpReply, ResponseBody};

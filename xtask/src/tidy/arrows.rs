@@ -32,7 +32,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
         ],
     ),
     ("foxwedge-scripted", &["foxwedge-core", "foxwedge-formats"]),
-    ("foxwedge-agent", &["foxwedge-core", "foxwedge-formats"]),
+    ("foxwedge-agents", &["foxwedge-core", "foxwedge-formats"]),
     ("foxwedge-tools", &["foxwedge-process"]),
     (
         "foxwedge-local",
@@ -82,7 +82,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "foxwedge-process",
             "foxwedge-store",
             "foxwedge-scripted",
-            "foxwedge-agent",
+            "foxwedge-agents",
             "foxwedge-tools",
             "foxwedge-local",
             "foxwedge-upstream",

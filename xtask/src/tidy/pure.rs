@@ -14,7 +14,7 @@ const PURE: [&str; 8] = [
     "crates/embed/src/",
     "crates/tokens/src/",
     "crates/run/src/",
-    "crates/agent/src/",
+    "crates/agents/src/",
 ];
 
 /// Modules of the standard library that look at the world.

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     BridgePhase, ClientToolResult, PermissionDecision, PermissionKind, PermissionRequest,
     RequestCheck, RequestTail,
 };

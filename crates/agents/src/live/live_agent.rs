@@ -5,7 +5,7 @@ mod reply;
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     AgentBridge, AgentCommand, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
 };
 use foxwedge_process::OutputLine;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent::{BridgePhase, PermissionDecision};
+use foxwedge_agents::{BridgePhase, PermissionDecision};
 use foxwedge_formats::model::IdentifierReplacement;
 use serde_json::Value;
 use tokio::{

@@ -1,6 +1,6 @@
 //! How replies and agents end.
 
-use foxwedge_agent::AgentBridge;
+use foxwedge_agents::AgentBridge;
 
 use crate::{plays, stage::play};
 

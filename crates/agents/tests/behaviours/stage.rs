@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     AgentBridge, AgentCommand, AgentEvent, BridgeInput, BridgeNote, BridgeOutput, BridgePhase,
     ClientToolResult, PermissionDecision, PermissionKind, PermissionRequest, RequestTail,
     TurnFailure,

@@ -1,6 +1,6 @@
 //! Lines that no agent should write.
 
-use foxwedge_agent::{AgentCommand, AgentEvent, AgentProtocol, PermissionDecision};
+use foxwedge_agents::{AgentCommand, AgentEvent, AgentProtocol, PermissionDecision};
 use serde_json::{Value, json};
 
 use crate::support::{Judge, pipe, recordings};

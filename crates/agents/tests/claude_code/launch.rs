@@ -1,6 +1,6 @@
 //! How a process is started for a conversation.
 
-use foxwedge_agent::{AgentCommand, AgentLaunch, AgentLauncher, LaunchSpec};
+use foxwedge_agents::{AgentCommand, AgentLaunch, AgentLauncher, LaunchSpec};
 use serde_json::{Value, json};
 
 use crate::support::kind;

@@ -1,6 +1,6 @@
 //! What the agent is told.
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     AgentCommand, AgentEvent, AgentProtocol, PermissionDecision, PermissionRequest,
 };
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ fn nobody_is_asked_about_the_clients_tools() {
         call: None,
         tool: "x".into(),
         input: json!({}),
-        kind: foxwedge_agent::PermissionKind::Permission,
+        kind: foxwedge_agents::PermissionKind::Permission,
     };
     let decision = PermissionDecision::Deny { message: "No.".into() };
     assert!(

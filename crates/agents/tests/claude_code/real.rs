@@ -2,8 +2,8 @@
 //! command (words with spaces between them), `FOXWEDGE_MODEL` the address that `foxwedge scripted`
 //! prints.
 
-use foxwedge_agent::claude_code::ClaudeCode;
-use foxwedge_agent::{AgentCommand, AgentEvent, PermissionDecision, PermissionKind};
+use foxwedge_agents::claude_code::ClaudeCode;
+use foxwedge_agents::{AgentCommand, AgentEvent, PermissionDecision, PermissionKind};
 use serde_json::{Value, json};
 
 use crate::support::kind;

@@ -1,6 +1,6 @@
 //! Recordings of real processes, line by line.
 
-use foxwedge_agent::{AgentCommand, AgentEvent, AgentProtocol, PermissionDecision};
+use foxwedge_agents::{AgentCommand, AgentEvent, AgentProtocol, PermissionDecision};
 use serde_json::json;
 
 use crate::support::{Judge, pipe, recordings, written};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use foxwedge_agent::AgentEvent;
-use foxwedge_agent::claude_code::{ClaudeCode, ClaudeCodePipe};
+use foxwedge_agents::AgentEvent;
+use foxwedge_agents::claude_code::{ClaudeCode, ClaudeCodePipe};
 use serde_json::{Value, json};
 
 /// The lines of every recording, by name.

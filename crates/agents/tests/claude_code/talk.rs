@@ -1,6 +1,6 @@
 //! The pipe and the machine together: recordings as a client would hear them.
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     AgentBridge, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
     ClientToolResult, RequestTail,
 };

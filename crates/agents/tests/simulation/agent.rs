@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use foxwedge_agent::{AgentCommand, AgentEvent, PermissionKind, PermissionRequest, TurnFailure};
+use foxwedge_agents::{AgentCommand, AgentEvent, PermissionKind, PermissionRequest, TurnFailure};
 use serde_json::json;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! Everything in any order: agents that make no sense, and clients that ask what they like.
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     AgentBridge, AgentEvent, BridgeInput, BridgeOutput, BridgePhase, ClientToolResult,
     PermissionDecision, PermissionKind, PermissionRequest, RequestTail, TurnFailure,
 };

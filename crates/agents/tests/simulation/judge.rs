@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use foxwedge_agent::merge_history;
+use foxwedge_agents::merge_history;
 use foxwedge_core::{CheckOptions, Format, Profile, check};
 use foxwedge_formats::{
     OutlineOptions,

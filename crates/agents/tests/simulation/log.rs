@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use foxwedge_agent::AgentEvent;
+use foxwedge_agents::AgentEvent;
 
 /// What is known of it, for the judge.
 #[derive(Default)]

@@ -5,7 +5,7 @@ mod verdict;
 
 use std::collections::HashMap;
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     AgentBridge, AgentCommand, AgentEvent, BridgeInput, BridgeNote, BridgeOutput, BridgePhase,
     ClientToolResult, PermissionDecision, RequestTail,
 };

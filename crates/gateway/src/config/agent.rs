@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent::{AgentLauncher as AnyAgent, claude_code::ClaudeCode};
+use foxwedge_agents::{AgentLauncher as AnyAgent, claude_code::ClaudeCode};
 use foxwedge_core::Format;
 
 use super::{

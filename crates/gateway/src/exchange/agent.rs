@@ -8,7 +8,7 @@ mod reasoning;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use foxwedge_agent::{ClientToolCall, RequestTail};
+use foxwedge_agents::{ClientToolCall, RequestTail};
 use foxwedge_core::Format;
 use foxwedge_formats::{
     model::{ModelResponse, encode_reply},

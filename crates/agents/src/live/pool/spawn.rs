@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_agent::{AgentBridge, AgentLaunch, LaunchSpec};
+use foxwedge_agents::{AgentBridge, AgentLaunch, LaunchSpec};
 use serde_json::Value;
 use tokio::{sync::mpsc, task::spawn_blocking, time::timeout};
 

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use foxwedge_agent::{RequestTail, claude_code::ClaudeCode};
+use foxwedge_agents::{RequestTail, claude_code::ClaudeCode};
 use serde_json::json;
 
 use super::*;

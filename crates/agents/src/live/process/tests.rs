@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::PathBuf, time::Duration};
 
-use foxwedge_agent::claude_code::ClaudeCode;
+use foxwedge_agents::claude_code::ClaudeCode;
 use tokio::time::timeout;
 
 use super::*;

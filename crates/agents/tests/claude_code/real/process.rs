@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use foxwedge_agent::claude_code::ClaudeCode;
-use foxwedge_agent::{AgentCommand, AgentEvent, AgentLauncher, AgentProtocol, LaunchSpec};
+use foxwedge_agents::claude_code::ClaudeCode;
+use foxwedge_agents::{AgentCommand, AgentEvent, AgentLauncher, AgentProtocol, LaunchSpec};
 use serde_json::{Value, json};
 
 use crate::support::{Judge, written};

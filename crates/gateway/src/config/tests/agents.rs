@@ -1,6 +1,6 @@
 //! Upstreams that are agent processes.
 
-use foxwedge_agent::claude_code::ClaudeCode;
+use foxwedge_agents::claude_code::ClaudeCode;
 
 use super::*;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use foxwedge_agent::{ClientToolCall, RequestTail, merge_history};
+use foxwedge_agents::{ClientToolCall, RequestTail, merge_history};
 use foxwedge_core::Format;
 use foxwedge_formats::{outline_options, read, text};
 use serde_json::Value;
