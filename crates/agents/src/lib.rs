@@ -1,10 +1,10 @@
 //! Serves a running agent as a model: converts client requests into commands to the agent, and
 //! agent events into replies to the client, call by call.
 //!
-//! This crate does no I/O. [`AgentBridge`] is the state machine between one client conversation
-//! and one agent: inputs in, outputs out, without clock, process or pipe. An [`AgentProtocol`]
-//! converts the lines of one kind of agent to [`AgentEvent`]s and [`AgentCommand`]s to lines. The
-//! engine starts processes and carries lines.
+//! [`AgentBridge`] is the state machine between one client conversation and one agent: inputs in,
+//! outputs out, without clock, process or pipe. An [`AgentProtocol`] converts the lines of one kind
+//! of agent to [`AgentEvent`]s and [`AgentCommand`]s to lines. [`AgentPool`] starts processes and
+//! carries lines; it is the only part of the crate that does I/O.
 
 mod request_tail;
 mod merge;
@@ -14,6 +14,7 @@ mod launch;
 mod bridge;
 mod message_merger;
 pub mod claude_code;
+mod live;
 
 pub use bridge::{
     AgentBridge, BridgeError, BridgeInput, BridgeNote, BridgeOutput, BridgePhase, RequestCheck,
@@ -22,6 +23,11 @@ pub use events::{
     AgentCommand, AgentEvent, PermissionDecision, PermissionKind, PermissionRequest, TurnFailure,
 };
 pub use launch::{AgentLaunch, AgentLauncher, LaunchSpec};
+pub use live::{
+    AgentConfig, AgentCounts, AgentError, AgentHandle, AgentKind, AgentPool, AgentPresence,
+    AgentQuestion, AgentRequest, AgentSlot, AgentSlotOwner, AgentStartRequest, AgentVariable,
+    BodyChunk, NoteRecorder, PING,
+};
 pub use merge::{MergedHistory, merge_history};
 pub use request_tail::{ClientToolCall, ClientToolResult, RequestTail};
 pub use tool_names::ToolNameTable;

@@ -1,39 +1,22 @@
-//! Live agents: processes that call the client's tools and get the tool results in later HTTP
-//! requests.
+//! Live agents: processes that call the client's tools and get the tool results in later requests.
 //!
-//! This is the I/O around `foxwedge_agents`: it starts processes, transports lines, applies timeouts
-//! and counts. `foxwedge_agents` interprets the lines, ends replies and matches tool results.
+//! This is the I/O of the crate: it starts processes, transports lines, applies timeouts and counts.
+//! It makes no decisions: [`AgentProtocol`](crate::AgentProtocol) reads the lines, and
+//! [`AgentBridge`](crate::AgentBridge) ends replies and matches tool results.
 
+mod agent_config;
+mod agent_error;
+mod presence;
+mod reply_chunk;
 mod cleanup;
 mod process;
 mod handle;
-mod live;
+mod live_agent;
 mod pool;
-mod reply_channel;
 
-use http::StatusCode;
-
-use crate::{ApiError, ApiErrorKind};
-
-pub use handle::AgentQuestion;
-pub(crate) use handle::{AgentHandle, AgentRequest};
-pub(crate) use pool::{AgentPool, AgentSlot, AgentSlotOwner, AgentStartRequest};
-pub(crate) use reply_channel::{BodyChunk, PING, ReplyChannel};
-
-/// Converts an agent error to an API error.
-pub(crate) fn to_api_error(error: foxwedge_agents::BridgeError) -> ApiError {
-    let kind = match error.status {
-        401 => ApiErrorKind::Credentials,
-        403 => ApiErrorKind::Permission,
-        404 => ApiErrorKind::NotFound,
-        409 => ApiErrorKind::Conflict,
-        413 => ApiErrorKind::TooLarge,
-        429 => ApiErrorKind::RateLimit,
-        400..500 => ApiErrorKind::InvalidRequest,
-        503 | 529 => ApiErrorKind::Unavailable,
-        504 => ApiErrorKind::UpstreamTimeout,
-        _ => ApiErrorKind::Upstream,
-    };
-    let status = StatusCode::from_u16(error.status).ok().filter(|it| it.as_u16() >= 400);
-    ApiError { status, ..ApiError::new(kind, error.code, error.message) }
-}
+pub use agent_config::{AgentConfig, AgentKind, AgentVariable};
+pub use agent_error::AgentError;
+pub use handle::{AgentHandle, AgentQuestion, AgentRequest, NoteRecorder};
+pub use pool::{AgentPool, AgentSlot, AgentSlotOwner, AgentStartRequest};
+pub use presence::{AgentCounts, AgentPresence};
+pub use reply_chunk::{BodyChunk, PING};

@@ -44,8 +44,6 @@
 
 mod accept;
 mod access;
-mod agent;
-mod agent_presence;
 mod api;
 mod api_error;
 mod api_request;
@@ -77,13 +75,11 @@ pub mod session;
 pub mod trace;
 
 pub use accept::{ConnectionAddresses, ConnectionRules, DrainReport, accept};
-pub use agent::AgentQuestion;
-pub use agent_presence::AgentCounts;
 pub use api_error::{ApiError, ApiErrorKind};
 pub use body::{BodyError, GatewayBody};
 pub use endpoint::GatewayEndpoint;
 pub use exchange::{EngineError, GatewayEngine};
-pub use foxwedge_agents::{PermissionDecision, PermissionKind};
+pub use foxwedge_agents::{AgentCounts, AgentQuestion, PermissionDecision, PermissionKind};
 pub use gateway_request::{GatewayRequest, GatewayResponse, RequestCaller, RequestSummary};
 pub use guard::{FindingTally, GuardAction, GuardedRequest};
 pub use response_body::{HttpReply, ResponseBody};

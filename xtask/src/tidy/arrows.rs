@@ -32,7 +32,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
         ],
     ),
     ("foxwedge-scripted", &["foxwedge-core", "foxwedge-formats"]),
-    ("foxwedge-agents", &["foxwedge-core", "foxwedge-formats"]),
+    ("foxwedge-agents", &["foxwedge-core", "foxwedge-formats", "foxwedge-process"]),
     ("foxwedge-tools", &["foxwedge-process"]),
     (
         "foxwedge-local",

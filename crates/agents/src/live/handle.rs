@@ -1,14 +1,13 @@
 //! The handle of a live agent: what it waits for, and how to send it commands.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use foxwedge_agents::{
-    BridgePhase, ClientToolResult, PermissionDecision, PermissionKind, PermissionRequest,
-    RequestCheck, RequestTail,
-};
 use foxwedge_formats::model::IdentifierReplacement;
 use serde_json::Value;
 use tokio::{
@@ -18,22 +17,25 @@ use tokio::{
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::agent::BodyChunk;
-use crate::{agent_presence::AgentPresence, record::SideChannel};
+use super::{AgentPresence, BodyChunk};
+use crate::{
+    BridgeNote, BridgePhase, ClientToolResult, PermissionDecision, PermissionKind,
+    PermissionRequest, RequestCheck, RequestTail,
+};
 
 /// A live agent. It is in the pool as long as it accepts requests.
 #[derive(Debug)]
-pub(crate) struct AgentHandle {
+pub struct AgentHandle {
     /// Its session.
-    pub(crate) session: Arc<str>,
+    pub session: Arc<str>,
     /// The owner.
     pub(super) owner: Arc<str>,
     /// The upstream it belongs to.
     pub(super) upstream: Arc<str>,
     /// Hash of the tools and instructions.
-    pub(crate) setup: u128,
+    pub setup: u128,
     /// Tools whose names differ for the agent.
-    pub(crate) names: Vec<IdentifierReplacement>,
+    pub names: Vec<IdentifierReplacement>,
     pub(super) commands: mpsc::Sender<LiveAgentCommand>,
     /// Whether it accepts no more requests.
     leaving: AtomicBool,
@@ -78,15 +80,35 @@ pub(super) enum LiveAgentCommand {
 
 /// A request of a client.
 #[derive(Debug)]
-pub(crate) struct AgentRequest {
+pub struct AgentRequest {
     /// The new messages.
-    pub(crate) tail: RequestTail,
+    pub tail: RequestTail,
     /// Receives the reply. Its receiver is dropped when the client disconnects.
-    pub(crate) chunks: mpsc::Sender<BodyChunk>,
+    pub chunks: mpsc::Sender<BodyChunk>,
     /// The run it belongs to.
-    pub(crate) run: Arc<str>,
+    pub run: Arc<str>,
     /// Receives the notes that are not part of the reply.
-    pub(crate) side: Option<SideChannel>,
+    pub notes: Option<NoteRecorder>,
+}
+
+/// Records what an agent does beside its reply: its own tools, and questions to people.
+pub struct NoteRecorder(Box<dyn FnMut(BridgeNote) + Send>);
+
+impl NoteRecorder {
+    /// Passes every note to `record`, on the task of the agent, before the reply goes on.
+    pub fn new(record: impl FnMut(BridgeNote) + Send + 'static) -> NoteRecorder {
+        NoteRecorder(Box::new(record))
+    }
+
+    pub(super) fn record(&mut self, note: BridgeNote) {
+        (self.0)(note);
+    }
+}
+
+impl fmt::Debug for NoteRecorder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("NoteRecorder")
+    }
 }
 
 /// A question that waits for a user.
@@ -130,7 +152,7 @@ impl AgentHandle {
 
     /// Number of messages of a conversation that the agent has seen. `None` if the conversation
     /// contains none of its replies.
-    pub(crate) fn known_messages(&self, chain: &[u128]) -> Option<usize> {
+    pub fn known_messages(&self, chain: &[u128]) -> Option<usize> {
         let status = self.status();
         chain.iter().rposition(|value| status.reply_digests.contains(value)).map(|last| last + 1)
     }
@@ -138,7 +160,7 @@ impl AgentHandle {
     /// Whether a conversation can belong to this agent. Conversations with the same beginning and
     /// the same call ids differ in their tool results: it must continue after the newest reply, or
     /// repeat all results received so far.
-    pub(crate) fn owns_conversation(&self, chain: &[u128], tail: &RequestTail) -> bool {
+    pub fn owns_conversation(&self, chain: &[u128], tail: &RequestTail) -> bool {
         let status = self.status();
         if status.reply_digests.last().is_some_and(|newest| chain.contains(newest)) {
             return true;
@@ -150,7 +172,7 @@ impl AgentHandle {
     }
 
     /// Number of results received while others are missing.
-    pub(crate) fn result_count(&self) -> usize {
+    pub fn result_count(&self) -> usize {
         self.status().results.len()
     }
 
@@ -161,19 +183,19 @@ impl AgentHandle {
     }
 
     /// Whether it has open calls.
-    pub(crate) fn has_open_calls(&self) -> bool {
+    pub fn has_open_calls(&self) -> bool {
         !self.status().open_calls.is_empty()
     }
 
     /// Whether it has output that its client has not received.
-    pub(crate) fn has_undelivered_reply(&self) -> bool {
+    pub fn has_undelivered_reply(&self) -> bool {
         self.status().undelivered
     }
 
     /// Records a complete reply; `tip` is the digest of the conversation after it. Returns the
     /// digests after earlier replies from which a client may still continue, because the agent has
     /// had no input since.
-    pub(crate) fn record_reply(&self, tip: u128) -> Vec<u128> {
+    pub fn record_reply(&self, tip: u128) -> Vec<u128> {
         let mut status = self.status();
         if std::mem::take(&mut status.undelivered) {
             status.reply_digests.clear();
@@ -194,7 +216,7 @@ impl AgentHandle {
 
     /// Predicts the outcome of a request with this tail, and returns the tail; `None` if the agent
     /// has exited.
-    pub(crate) async fn check(&self, tail: RequestTail) -> Option<(RequestCheck, RequestTail)> {
+    pub async fn check(&self, tail: RequestTail) -> Option<(RequestCheck, RequestTail)> {
         let (done, checked) = oneshot::channel();
         let response = async {
             let _ = self.commands.send(LiveAgentCommand::Check { tail, done }).await;
@@ -204,7 +226,7 @@ impl AgentHandle {
     }
 
     /// Sends a request and returns the first chunk of the reply; `None` if the agent has exited.
-    pub(crate) async fn send_request(
+    pub async fn send_request(
         &self,
         request: AgentRequest,
         replies: &mut mpsc::Receiver<BodyChunk>,
@@ -232,10 +254,7 @@ impl AgentHandle {
     }
 
     /// The next chunk of a reply; `None` if the agent has exited.
-    pub(crate) async fn next_chunk(
-        &self,
-        replies: &mut mpsc::Receiver<BodyChunk>,
-    ) -> Option<BodyChunk> {
+    pub async fn next_chunk(&self, replies: &mut mpsc::Receiver<BodyChunk>) -> Option<BodyChunk> {
         if let Some(chunk) = self.unless_exited(replies.recv()).await {
             return Some(chunk);
         }
@@ -279,7 +298,7 @@ impl AgentHandle {
     }
 
     /// A handle to check later whether its process is running.
-    pub(crate) fn presence(&self) -> AgentPresence {
+    pub fn presence(&self) -> AgentPresence {
         AgentPresence::new(self.exited.subscribe())
     }
 

@@ -5,9 +5,6 @@ mod reply;
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_agents::{
-    AgentBridge, AgentCommand, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
-};
 use foxwedge_process::OutputLine;
 use tokio::{
     sync::mpsc,
@@ -15,10 +12,13 @@ use tokio::{
 };
 
 use super::{
+    AgentConfig, AgentError, NoteRecorder,
     handle::{AgentHandle, AgentRequest, LiveAgentCommand},
     process::{AgentProcess, ProcessEvent},
 };
-use crate::{ApiError, config, record::SideChannel};
+use crate::{
+    AgentBridge, AgentCommand, AgentEvent, AgentProtocol, BridgeInput, BridgeOutput, BridgePhase,
+};
 use reply::{AgentReplySender, ReplySendResult, send_next};
 
 /// Interval of keep-alives to a waiting client.
@@ -29,7 +29,7 @@ const SILENCE_LIMIT: Duration = Duration::from_secs(60);
 /// A live agent.
 pub(super) struct LiveAgent {
     pub(super) handle: Arc<AgentHandle>,
-    pub(super) agent: Arc<config::AgentConfig>,
+    pub(super) agent: Arc<AgentConfig>,
     /// How long calls may wait for their results.
     pub(super) call_timeout: Duration,
     pub(super) process: AgentProcess,
@@ -42,7 +42,7 @@ pub(super) struct LiveAgent {
 /// The changing part of a live agent.
 struct LiveAgentState {
     reply: Option<AgentReplySender>,
-    side: Option<SideChannel>,
+    notes: Option<NoteRecorder>,
     /// Deadline until which it must be ready; `None` if it is.
     ready_by: Option<Instant>,
     /// Time of the last output.
@@ -67,7 +67,7 @@ enum LiveAgentEvent {
 impl LiveAgent {
     pub(super) fn new(
         handle: Arc<AgentHandle>,
-        agent: Arc<config::AgentConfig>,
+        agent: Arc<AgentConfig>,
         call_timeout: Duration,
         process: AgentProcess,
         protocol: Box<dyn AgentProtocol>,
@@ -78,7 +78,7 @@ impl LiveAgent {
         let ready_by = now.checked_add(agent.start_timeout);
         let state = LiveAgentState {
             reply: None,
-            side: None,
+            notes: None,
             ready_by,
             last_output: now,
             last_event: now,
@@ -167,9 +167,9 @@ impl LiveAgent {
     }
 
     fn start_request(&mut self, request: AgentRequest) {
-        let AgentRequest { tail, chunks, run, side } = request;
+        let AgentRequest { tail, chunks, run, notes } = request;
         self.state.reply = Some(AgentReplySender::new(chunks));
-        self.state.side = side;
+        self.state.notes = notes;
         self.state.last_output = Instant::now();
         (self.state.last_event, self.state.silence_reported) = (self.state.last_output, false);
         self.handle.status().run = Some(run);
@@ -324,10 +324,10 @@ impl LiveAgent {
                         reply.finish();
                     }
                 }
-                BridgeOutput::Fail(error) => self.fail_reply(super::to_api_error(error)),
+                BridgeOutput::Fail(error) => self.fail_reply(error.into()),
                 BridgeOutput::Note(note) => {
-                    if let Some(side) = &mut self.state.side {
-                        side.record_note(note);
+                    if let Some(notes) = &mut self.state.notes {
+                        notes.record(note);
                     }
                 }
                 BridgeOutput::Kill => self.state.finished = true,
@@ -335,7 +335,7 @@ impl LiveAgent {
         }
     }
 
-    fn fail_reply(&mut self, error: ApiError) {
+    fn fail_reply(&mut self, error: AgentError) {
         if let Some(reply) = &mut self.state.reply {
             reply.fail(error);
         }
@@ -349,7 +349,7 @@ impl LiveAgent {
                 let outputs = self.bridge.step(BridgeInput::Died(message));
                 for output in outputs {
                     if let BridgeOutput::Fail(error) = output {
-                        self.fail_reply(super::to_api_error(error));
+                        self.fail_reply(error.into());
                     }
                 }
             }

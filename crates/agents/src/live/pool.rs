@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agents::{BridgePhase, PermissionDecision};
 use foxwedge_formats::model::IdentifierReplacement;
 use serde_json::Value;
 use tokio::{
@@ -18,11 +17,10 @@ use tokio::{
 };
 
 use super::{
-    cleanup,
+    AgentConfig, AgentCounts, AgentError, cleanup,
     handle::{AgentHandle, AgentQuestion, AgentRequest, LiveAgentCommand},
 };
-use crate::agent_presence::AgentCounts;
-use crate::{ApiError, ApiErrorKind, config};
+use crate::{BridgePhase, PermissionDecision};
 
 /// Size of an agent's command queue.
 const COMMAND_QUEUE: usize = 16;
@@ -36,7 +34,7 @@ const EVICTABLE_AFTER: Duration = Duration::from_secs(30);
 
 /// All live agents. Cheap to clone; clones share state.
 #[derive(Clone, Debug)]
-pub(crate) struct AgentPool(Arc<AgentPoolShared>);
+pub struct AgentPool(Arc<AgentPoolShared>);
 
 #[derive(Debug)]
 struct AgentPoolShared {
@@ -53,7 +51,7 @@ struct AgentPoolState {
 }
 
 /// A reserved slot for an agent that will be started. Dropping it frees the slot.
-pub(crate) struct AgentSlot {
+pub struct AgentSlot {
     handle: Arc<AgentHandle>,
     commands: mpsc::Receiver<LiveAgentCommand>,
     guard: AgentSlotGuard,
@@ -61,45 +59,45 @@ pub(crate) struct AgentSlot {
 
 impl AgentSlot {
     /// Hash of the tools and instructions it was reserved for.
-    pub(crate) fn setup(&self) -> u128 {
+    pub fn setup(&self) -> u128 {
         self.handle.setup
     }
 }
 
 /// What a slot is reserved for.
-pub(crate) struct AgentSlotOwner {
+pub struct AgentSlotOwner {
     /// The upstream it belongs to.
-    pub(crate) upstream: Arc<str>,
+    pub upstream: Arc<str>,
     /// The owner of the conversation.
-    pub(crate) owner: Arc<str>,
+    pub owner: Arc<str>,
     /// Its session.
-    pub(crate) session: Arc<str>,
+    pub session: Arc<str>,
     /// Hash of the tools and instructions.
-    pub(crate) setup: u128,
+    pub setup: u128,
     /// Tools whose names differ for the agent.
-    pub(crate) names: Vec<IdentifierReplacement>,
+    pub names: Vec<IdentifierReplacement>,
 }
 
 /// A conversation that needs an agent.
-pub(crate) struct AgentStartRequest {
+pub struct AgentStartRequest {
     /// The agent's configuration.
-    pub(crate) agent: Arc<config::AgentConfig>,
+    pub agent: Arc<AgentConfig>,
     /// A valid request in Anthropic's format.
-    pub(crate) body: Value,
+    pub body: Value,
     /// The model to use.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// The client's request. The whole body is new to the agent.
-    pub(crate) request: AgentRequest,
+    pub request: AgentRequest,
 }
 
 impl AgentPool {
     /// Creates an empty pool. Calls may wait this long for their results.
-    pub(crate) fn new(call_timeout: Duration) -> AgentPool {
+    pub fn new(call_timeout: Duration) -> AgentPool {
         AgentPool(Arc::new(AgentPoolShared { call_timeout, state: Mutex::default() }))
     }
 
     /// Removes the files of agents whose gateway was killed.
-    pub(crate) async fn sweep(&self) {
+    pub async fn sweep(&self) {
         // What cannot be removed now is tried again at the next start.
         let _ = spawn_blocking(cleanup::remove_abandoned).await;
     }
@@ -107,7 +105,7 @@ impl AgentPool {
     /// Finds the owner's agent that waits for one of these tool results. Call ids may repeat, so
     /// several agents can match: the session that the client names is preferred, then the longest
     /// known conversation. `can_be` excludes agents to which the conversation cannot belong.
-    pub(crate) fn find_waiting(
+    pub fn find_waiting(
         &self,
         owner: &str,
         answers: &[Arc<str>],
@@ -133,7 +131,7 @@ impl AgentPool {
     }
 
     /// The agent of a session.
-    pub(crate) fn find_by_session(&self, session: &str) -> Option<Arc<AgentHandle>> {
+    pub fn find_by_session(&self, session: &str) -> Option<Arc<AgentHandle>> {
         self.lock().active().find(|handle| *handle.session == *session).cloned()
     }
 
@@ -144,17 +142,12 @@ impl AgentPool {
     }
 
     /// Open questions of a run; `None` if no agent here works on it.
-    pub(crate) fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
+    pub fn questions(&self, run: &str) -> Option<Vec<AgentQuestion>> {
         self.find_by_run(run).map(|handle| handle.questions())
     }
 
     /// Passes on a user's decision. Returns whether the question was open.
-    pub(crate) async fn decide(
-        &self,
-        run: &str,
-        ticket: String,
-        decision: PermissionDecision,
-    ) -> bool {
+    pub async fn decide(&self, run: &str, ticket: String, decision: PermissionDecision) -> bool {
         match self.find_by_run(run) {
             Some(handle) => handle.decide(ticket, decision).await,
             None => false,
@@ -162,7 +155,7 @@ impl AgentPool {
     }
 
     /// Ends the agent of a stopped run.
-    pub(crate) fn stop_run(&self, run: &str) {
+    pub fn stop_run(&self, run: &str) {
         if let Some(handle) = self.find_by_run(run) {
             handle.stop();
         }
@@ -172,11 +165,11 @@ impl AgentPool {
     ///
     /// # Errors
     /// If the maximum number of agents is running and none can be evicted.
-    pub(crate) async fn reserve(
+    pub async fn reserve(
         &self,
         slot_owner: AgentSlotOwner,
         max_agents: usize,
-    ) -> Result<AgentSlot, ApiError> {
+    ) -> Result<AgentSlot, AgentError> {
         let AgentSlotOwner { upstream, owner, session, setup, names } = slot_owner;
         let (sender, commands) = mpsc::channel(COMMAND_QUEUE);
         let handle = Arc::new(AgentHandle::new(session, owner, upstream, setup, names, sender));
@@ -194,7 +187,7 @@ impl AgentPool {
             };
             before.stop();
             if timeout_at(deadline, before.wait_for_exit()).await.is_err() {
-                return Err(busy_error());
+                return Err(AgentError::Busy);
             }
         }
         let guard = AgentSlotGuard { pool: self.clone(), handle: handle.clone() };
@@ -204,18 +197,18 @@ impl AgentPool {
     /// Starts an agent for a conversation. An earlier agent of the session is ended.
     ///
     /// # Errors
-    /// If the gateway is shutting down.
-    pub(crate) fn start(
+    /// If the pool is being drained.
+    pub fn start(
         &self,
         slot: AgentSlot,
         start: AgentStartRequest,
-    ) -> Result<Arc<AgentHandle>, ApiError> {
+    ) -> Result<Arc<AgentHandle>, AgentError> {
         let AgentSlot { handle, commands, guard } = slot;
         let mut state = self.lock();
         if state.closed {
             // Dropping the slot takes the lock.
             drop(state);
-            return Err(draining_error());
+            return Err(AgentError::Draining);
         }
         for before in state.active().filter(|one| one.session == handle.session) {
             if !Arc::ptr_eq(before, &handle) {
@@ -238,7 +231,7 @@ impl AgentPool {
     }
 
     /// Current counts.
-    pub(crate) fn counts(&self) -> AgentCounts {
+    pub fn counts(&self) -> AgentCounts {
         let state = self.lock();
         let mut counts = AgentCounts { processes: state.handles.len(), ..AgentCounts::default() };
         for handle in state.active() {
@@ -251,7 +244,7 @@ impl AgentPool {
     }
 
     /// Ends all agents and waits for them.
-    pub(crate) async fn drain(&self) {
+    pub async fn drain(&self) {
         let (handles, tasks) = {
             let mut state = self.lock();
             state.closed = true;
@@ -287,9 +280,9 @@ impl AgentPoolState {
         &self,
         new: &AgentHandle,
         max_agents: usize,
-    ) -> Result<Option<Arc<AgentHandle>>, ApiError> {
+    ) -> Result<Option<Arc<AgentHandle>>, AgentError> {
         if self.closed {
-            return Err(draining_error());
+            return Err(AgentError::Draining);
         }
         let same_upstream = self.handles.iter().filter(|handle| handle.upstream == new.upstream);
         if same_upstream.clone().count() < max_agents {
@@ -314,7 +307,7 @@ impl AgentPoolState {
             };
             Some(((rank, status.since), handle.clone()))
         });
-        idle.min_by_key(|(rank, _)| *rank).map(|(_, handle)| Some(handle)).ok_or_else(busy_error)
+        idle.min_by_key(|(rank, _)| *rank).map(|(_, handle)| Some(handle)).ok_or(AgentError::Busy)
     }
 }
 
@@ -330,17 +323,6 @@ impl Drop for AgentSlotGuard {
         self.pool.lock().handles.retain(|handle| !Arc::ptr_eq(handle, &self.handle));
         self.handle.mark_exited();
     }
-}
-
-fn draining_error() -> ApiError {
-    ApiError::new(ApiErrorKind::Unavailable, "draining", "the gateway is shutting down")
-}
-
-fn busy_error() -> ApiError {
-    let message = "the maximum number of agents is running";
-    let mut error = ApiError::new(ApiErrorKind::Unavailable, "agents_busy", message);
-    error.retry_after = Some(5);
-    error
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What the rest of the gateway knows of live agents: how many there are, and whether one runs.
+//! What others know of live agents: how many there are, and whether one runs.
 
 use tokio::sync::watch;
 
@@ -17,22 +17,16 @@ pub struct AgentCounts {
 
 /// Whether an agent's process is running.
 #[derive(Clone, Debug)]
-pub(crate) struct AgentPresence(watch::Receiver<bool>);
+pub struct AgentPresence(watch::Receiver<bool>);
 
 impl AgentPresence {
     /// A presence that ends when the receiver gets `true`.
-    pub(crate) fn new(exited: watch::Receiver<bool>) -> AgentPresence {
+    pub fn new(exited: watch::Receiver<bool>) -> AgentPresence {
         AgentPresence(exited)
     }
 
-    pub(crate) fn is_alive(&self) -> bool {
+    /// Whether it is running.
+    pub fn is_alive(&self) -> bool {
         !*self.0.borrow()
-    }
-
-    /// A presence that the sender controls.
-    #[cfg(test)]
-    pub(crate) fn pair() -> (watch::Sender<bool>, AgentPresence) {
-        let (exited, receiver) = watch::channel(false);
-        (exited, AgentPresence(receiver))
     }
 }

@@ -9,8 +9,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::cleanup::CleanupJournal;
-use crate::config::AgentConfig;
+use super::{AgentConfig, cleanup::CleanupJournal};
 use foxwedge_process::{
     ChildInput, ChildInputError, GroupAtExit, LineLimits, LineReader, OutputLine, PipedProcess,
     program_command,
@@ -168,7 +167,7 @@ fn build_command(spec: &AgentProcessSpec<'_>) -> io::Result<Command> {
     command.args(spec.arguments).current_dir(spec.folder);
     command.env_clear().envs(visible_environment(&spec.agent.env, std::env::vars_os()));
     command.envs(spec.environment.iter().map(|(name, value)| (name, value)));
-    command.envs(spec.agent.set_env.iter().map(|(name, value)| (name, value.reveal())));
+    command.envs(spec.agent.set_env.iter().map(|set| (set.name(), set.reveal())));
     Ok(command)
 }
 
@@ -194,8 +193,8 @@ fn secret_values(spec: &AgentProcessSpec<'_>) -> Vec<String> {
     let seen = visible_environment(&spec.agent.env, std::env::vars_os());
     let seen = seen.filter(|(name, _)| name.to_str().is_some_and(looks_secret));
     let seen = seen.filter_map(|(_, value)| value.into_string().ok());
-    let set = spec.agent.set_env.iter().filter(|(name, _)| name != "CLAUDE_CONFIG_DIR");
-    let set = set.map(|(_, value)| value.reveal().to_owned());
+    let set = spec.agent.set_env.iter().filter(|set| set.name() != "CLAUDE_CONFIG_DIR");
+    let set = set.map(|set| set.reveal().to_owned());
     let mut all: Vec<String> =
         set.chain(seen).filter(|text| text.len() >= MIN_SECRET_BYTES).collect();
     // Longest first: one may be a prefix of another.

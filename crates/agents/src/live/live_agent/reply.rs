@@ -9,8 +9,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::ApiError;
-use crate::agent::{BodyChunk, PING};
+use crate::live::{AgentError, BodyChunk, PING};
 
 /// Number of queued chunks at which the agent has to wait.
 const MAX_QUEUED_CHUNKS: usize = 64;
@@ -91,7 +90,7 @@ impl AgentReplySender {
     }
 
     /// Ends the reply with an error.
-    pub(super) fn fail(&mut self, error: ApiError) {
+    pub(super) fn fail(&mut self, error: AgentError) {
         if !self.ended {
             self.flush_buffer();
             self.ended = true;

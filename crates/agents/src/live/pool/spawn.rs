@@ -7,12 +7,12 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use foxwedge_agents::{AgentBridge, AgentLaunch, LaunchSpec};
 use serde_json::Value;
 use tokio::{sync::mpsc, task::spawn_blocking, time::timeout};
 
 use super::{
     super::{
+        AgentConfig, AgentError, BodyChunk,
         cleanup::CleanupJournal,
         handle::{AgentHandle, LiveAgentCommand},
         live::{LiveAgent, StoppingAgent},
@@ -20,8 +20,7 @@ use super::{
     },
     AgentStartRequest,
 };
-use crate::agent::BodyChunk;
-use crate::{ApiError, ApiErrorKind, config};
+use crate::{AgentBridge, AgentLaunch, LaunchSpec};
 
 /// Starts an agent and runs it to its end. Returns `None` if it could not be started; the client
 /// then gets an error.
@@ -56,8 +55,7 @@ pub(super) async fn run_agent(
         Ok(started) => started,
         Err(error) => {
             let command = agent.command.first().map_or("", String::as_str);
-            let message = format!("the agent cannot be started: `{command}`: {error}");
-            let error = ApiError::new(ApiErrorKind::Upstream, "agent_unavailable", message);
+            let error = AgentError::NotStarted(format!("`{command}`: {error}"));
             // The client may have disconnected.
             let _ = request.chunks.send(BodyChunk::Failed(error)).await;
             return None;
@@ -74,7 +72,7 @@ pub(super) async fn run_agent(
 
 /// Writes all files that must exist before the process starts.
 fn prepare_files(
-    agent: &config::AgentConfig,
+    agent: &AgentConfig,
     body: &Value,
     model: Option<&str>,
 ) -> io::Result<(AgentLaunch, PathBuf, CleanupJournal)> {

@@ -2,16 +2,18 @@
 
 use std::{io, path::PathBuf};
 
-use foxwedge_agents::{RequestTail, claude_code::ClaudeCode};
 use serde_json::json;
 
 use super::*;
-use crate::agent::BodyChunk;
-use crate::config::AgentKind;
+use crate::{
+    BridgeError, RequestTail,
+    claude_code::ClaudeCode,
+    live::{AgentKind, BodyChunk},
+};
 
 const LONG: Duration = Duration::from_secs(30);
 
-fn agent(script: &str, most: usize) -> Arc<config::AgentConfig> {
+fn agent(script: &str, most: usize) -> Arc<AgentConfig> {
     let claude = ClaudeCode {
         state: PathBuf::from("/nowhere"),
         tools: Vec::new(),
@@ -19,7 +21,7 @@ fn agent(script: &str, most: usize) -> Arc<config::AgentConfig> {
         bare: true,
         may_ask: false,
     };
-    Arc::new(config::AgentConfig {
+    Arc::new(AgentConfig {
         kind: AgentKind::ClaudeCode(claude),
         command: ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec(),
         working_folder: None,
@@ -36,13 +38,10 @@ fn agent(script: &str, most: usize) -> Arc<config::AgentConfig> {
 struct StartSpec(AgentSlotOwner, AgentStartRequest);
 
 /// A conversation that needs an agent, and the receiver of its reply.
-fn start_spec(
-    agent: &Arc<config::AgentConfig>,
-    session: &str,
-) -> (StartSpec, mpsc::Receiver<BodyChunk>) {
+fn start_spec(agent: &Arc<AgentConfig>, session: &str) -> (StartSpec, mpsc::Receiver<BodyChunk>) {
     let (chunks, replies) = mpsc::channel(8);
     let run: Arc<str> = format!("run of {session}").into();
-    let request = AgentRequest { tail: RequestTail::default(), chunks, run, side: None };
+    let request = AgentRequest { tail: RequestTail::default(), chunks, run, notes: None };
     let owner = AgentSlotOwner {
         upstream: "agents".into(),
         owner: "me".into(),
@@ -63,7 +62,7 @@ impl AgentPool {
     async fn begin(
         &self,
         StartSpec(owner, start): StartSpec,
-    ) -> Result<Arc<AgentHandle>, ApiError> {
+    ) -> Result<Arc<AgentHandle>, AgentError> {
         let slot = self.reserve(owner, start.agent.max_processes).await?;
         self.start(slot, start)
     }
@@ -80,7 +79,7 @@ async fn until(mut condition: impl FnMut() -> bool) -> bool {
 }
 
 /// Starts an agent and waits until it has its first request.
-async fn start(pool: &AgentPool, spec: StartSpec) -> Result<Arc<AgentHandle>, ApiError> {
+async fn start(pool: &AgentPool, spec: StartSpec) -> Result<Arc<AgentHandle>, AgentError> {
     let handle = pool.begin(spec).await?;
     handle.status().run = None;
     assert!(until(|| handle.status().run.is_some()).await);
@@ -96,15 +95,14 @@ fn set_status(handle: &AgentHandle, phase: BridgePhase, open: &[&str], tips: &[u
 }
 
 #[tokio::test]
-async fn the_limit_holds_and_an_idle_agent_is_evicted() -> Result<(), ApiError> {
+async fn the_limit_holds_and_an_idle_agent_is_evicted() -> Result<(), AgentError> {
     let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 2);
     let (one, _one) = start_spec(&agent, "one");
     let (two, _two) = start_spec(&agent, "two");
     let (one, two) = (start(&pool, one).await?, start(&pool, two).await?);
     let (three, _three) = start_spec(&agent, "three");
-    let refused = pool.begin(three).await.err().map(|error| (error.code, error.retry_after));
-    assert_eq!(refused, Some(("agents_busy", Some(5))));
+    assert_eq!(pool.begin(three).await.err(), Some(AgentError::Busy));
     set_status(&two, BridgePhase::Waiting, &["call"], &[]);
     let (three, _three) = start_spec(&agent, "three");
     assert!(pool.begin(three).await.is_err(), "it has not waited long");
@@ -120,12 +118,12 @@ async fn the_limit_holds_and_an_idle_agent_is_evicted() -> Result<(), ApiError> 
     pool.drain().await;
     assert_eq!(pool.counts(), AgentCounts::default());
     let (four, _four) = start_spec(&agent, "four");
-    assert_eq!(pool.begin(four).await.err().map(|error| error.code), Some("draining"));
+    assert_eq!(pool.begin(four).await.err(), Some(AgentError::Draining));
     Ok(())
 }
 
 #[tokio::test]
-async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), ApiError> {
+async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), AgentError> {
     let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 4);
     let (one, _one) = start_spec(&agent, "one");
@@ -178,7 +176,7 @@ async fn an_agent_is_found_by_its_session_its_run_and_its_calls() -> Result<(), 
 }
 
 #[tokio::test]
-async fn a_client_that_disconnects_ends_its_agent() -> Result<(), ApiError> {
+async fn a_client_that_disconnects_ends_its_agent() -> Result<(), AgentError> {
     let pool = AgentPool::new(LONG);
     let (one, replies) = start_spec(&agent("exec sleep 1000", 1), "one");
     let handle = pool.begin(one).await?;
@@ -197,14 +195,14 @@ async fn many_clients_at_once_do_not_exceed_the_limit() {
     for number in 0..20 {
         let (spec, replies) = start_spec(&agent, &format!("s{number}"));
         let pool = pool.clone();
-        clients.spawn(async move { (pool.begin(spec).await.map_err(|error| error.code), replies) });
+        clients.spawn(async move { (pool.begin(spec).await, replies) });
     }
     let (mut started, mut waiting) = (0, Vec::new());
     while let Some(done) = clients.join_next().await {
         let (handle, replies) = done.expect("no panic");
         match handle {
             Ok(_) => started += 1,
-            Err(code) => assert_eq!(code, "agents_busy"),
+            Err(error) => assert_eq!(error, AgentError::Busy),
         }
         waiting.push(replies);
         assert!(pool.counts().processes <= 3);
@@ -215,7 +213,7 @@ async fn many_clients_at_once_do_not_exceed_the_limit() {
 }
 
 /// The error that the client of a broken agent gets.
-async fn client_error(agent: config::AgentConfig) -> io::Result<String> {
+async fn client_error(agent: AgentConfig) -> io::Result<AgentError> {
     let pool = AgentPool::new(LONG);
     let (one, mut replies) = start_spec(&Arc::new(agent), "one");
     let message = match pool.begin(one).await {
@@ -225,42 +223,41 @@ async fn client_error(agent: config::AgentConfig) -> io::Result<String> {
     pool.drain().await;
     assert_eq!(pool.counts(), AgentCounts::default());
     match message {
-        Some(BodyChunk::Failed(error)) => {
-            Ok(format!("{} {}: {}", error.status().as_u16(), error.code, error.message))
-        }
+        Some(BodyChunk::Failed(error)) => Ok(error),
         other => Err(io::Error::other(format!("{other:?}"))),
     }
 }
 
 #[tokio::test]
 async fn a_broken_agent_is_reported_to_its_client() -> io::Result<()> {
-    let of = |script: &str| config::AgentConfig::clone(&agent(script, 1));
+    let of = |script: &str| AgentConfig::clone(&agent(script, 1));
     let mut missing = of("");
     missing.command = vec!["/nowhere/at/all".to_owned()];
-    let message = client_error(missing).await?;
-    assert!(message.starts_with("502 agent_unavailable: the agent cannot be started"), "{message}");
-    let message = client_error(of("echo no key >&2; exit 7")).await?;
-    let expected = "502 agent_died: the agent process ended: exit status: 7: no key";
-    assert_eq!(message, expected);
+    let error = client_error(missing).await?;
+    assert!(matches!(error, AgentError::NotStarted(_)), "{error}");
+    let error = client_error(of("echo no key >&2; exit 7")).await?;
+    let message = "the agent process ended: exit status: 7: no key".to_owned();
+    let expected = BridgeError { status: 502, code: "agent_died", message };
+    assert_eq!(error, AgentError::Bridge(expected));
     let mut slow = of("exec sleep 1000");
     slow.start_timeout = Duration::from_millis(20);
-    let message = client_error(slow).await?;
+    let message = client_error(slow).await?.to_string();
     assert!(message.contains("it was not ready within"), "{message}");
     let mut silent = of("exec sleep 1000");
     silent.turn_timeout = Duration::from_millis(20);
-    let message = client_error(silent).await?;
+    let message = client_error(silent).await?.to_string();
     assert!(message.contains("it wrote no output for"), "{message}");
     let mut nowhere = of("exec sleep 1000");
     nowhere.working_folder = Some(PathBuf::from("/nowhere"));
-    let message = client_error(nowhere).await?;
-    assert!(message.starts_with("502 agent_unavailable"), "{message}");
+    let error = client_error(nowhere).await?;
+    assert!(matches!(error, AgentError::NotStarted(_)), "{error}");
     Ok(())
 }
 
 /// A request for an agent, and the receiver of its reply.
 fn request() -> (AgentRequest, mpsc::Receiver<BodyChunk>) {
     let (chunks, replies) = mpsc::channel(8);
-    (AgentRequest { tail: RequestTail::default(), chunks, run: "run".into(), side: None }, replies)
+    (AgentRequest { tail: RequestTail::default(), chunks, run: "run".into(), notes: None }, replies)
 }
 
 /// A handle without an agent, and the receiver of its commands.
@@ -343,7 +340,7 @@ async fn every_request_that_meets_the_end_of_an_agent_ends() {
 
 /// Dropping a slot frees it, and no agent was evicted for it.
 #[tokio::test]
-async fn dropping_a_slot_changes_nothing() -> Result<(), ApiError> {
+async fn dropping_a_slot_changes_nothing() -> Result<(), AgentError> {
     let pool = AgentPool::new(LONG);
     let agent = agent("exec sleep 1000", 2);
     let (one, _one) = start_spec(&agent, "one");
@@ -352,7 +349,7 @@ async fn dropping_a_slot_changes_nothing() -> Result<(), ApiError> {
     let (StartSpec(again, _), _again) = start_spec(&agent, "one");
     let slot = pool.reserve(again, 2).await?;
     let (two, _two) = start_spec(&agent, "two");
-    assert_eq!(pool.begin(two).await.err().map(|error| error.code), Some("agents_busy"));
+    assert_eq!(pool.begin(two).await.err(), Some(AgentError::Busy));
     drop(slot);
     assert_eq!(pool.counts(), AgentCounts { processes: 1, waiting: 1, calls: 1, questions: 0 });
     assert!(pool.find_by_session("one").is_some_and(|found| Arc::ptr_eq(&found, &one)));

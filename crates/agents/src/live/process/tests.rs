@@ -2,12 +2,13 @@
 
 use std::{fs, io, path::PathBuf, time::Duration};
 
-use foxwedge_agents::claude_code::ClaudeCode;
 use tokio::time::timeout;
 
 use super::*;
-use crate::config::AgentKind;
-use foxwedge_upstream::SecretText;
+use crate::{
+    claude_code::ClaudeCode,
+    live::{AgentKind, AgentVariable},
+};
 
 /// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(30);
@@ -25,7 +26,7 @@ fn agent(script: &str) -> AgentConfig {
         command: ["/bin/sh", "-c", script, "sh"].map(str::to_owned).to_vec(),
         working_folder: None,
         env: vec!["FOXWEDGE_TEST_SEEN".to_owned()],
-        set_env: vec![("SET".to_owned(), SecretText::new("by us"))],
+        set_env: vec![AgentVariable::new("SET", "by us")],
         max_processes: 1,
         idle_timeout: LONG,
         start_timeout: LONG,
@@ -128,7 +129,7 @@ async fn secrets_are_removed_from_stderr() -> io::Result<()> {
     let folder = journal.work_folder(None)?;
     let mut agent = agent("echo \"what is $K and $K2?\" >&2");
     agent.set_env = [("K", "canary-12345"), ("K2", "canary-123456")]
-        .map(|(name, value)| (name.to_owned(), SecretText::new(value)))
+        .map(|(name, value)| AgentVariable::new(name, value))
         .to_vec();
     let spec =
         AgentProcessSpec { agent: &agent, arguments: &[], environment: &[], folder: &folder };

@@ -3,36 +3,23 @@
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use foxwedge_agents::BodyChunk;
 use foxwedge_core::Format;
 use foxwedge_upstream::http::{HttpError, HttpErrorKind, HttpStage, LocalBody};
 use tokio::sync::mpsc;
 
 use crate::ApiError;
 
-/// Keep-alive: a comment of an event stream.
-pub(crate) const PING: &[u8] = b": ping\n\n";
-
-/// A chunk of a reply.
-#[derive(Debug)]
-pub(crate) enum BodyChunk {
-    /// More bytes.
-    More(Bytes),
-    /// The last bytes.
-    Last(Bytes),
-    /// The reply failed.
-    Failed(ApiError),
-}
-
 /// The receiver of the chunks. Dropping it early signals that the client is gone.
 #[derive(Debug)]
-pub(crate) struct ReplyChannel {
+pub(super) struct ReplyChannel {
     first: Option<BodyChunk>,
     receiver: mpsc::Receiver<BodyChunk>,
     finished: bool,
 }
 
 impl ReplyChannel {
-    pub(crate) fn new(first: BodyChunk, receiver: mpsc::Receiver<BodyChunk>) -> ReplyChannel {
+    pub(super) fn new(first: BodyChunk, receiver: mpsc::Receiver<BodyChunk>) -> ReplyChannel {
         ReplyChannel { first: Some(first), receiver, finished: false }
     }
 }
@@ -55,7 +42,7 @@ impl LocalBody for ReplyChannel {
                 }
                 Some(BodyChunk::Failed(error)) => {
                     self.finished = true;
-                    encode_error_event(&error)
+                    encode_error_event(&error.into())
                 }
                 // The sender is gone.
                 None => {
@@ -82,6 +69,7 @@ fn encode_error_event(error: &ApiError) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use foxwedge_agents::AgentError;
     use foxwedge_upstream::http::IncomingBody;
 
     /// The body that these chunks produce before the sender is dropped.
@@ -110,7 +98,7 @@ mod tests {
         assert_eq!(body_text(vec![more("a"), more(""), last("b")]).await, "ab");
         assert_eq!(body_text(vec![last("")]).await, "");
         assert_eq!(body_text(vec![more("a")]).await, "aclosed");
-        let error = ApiError::new(crate::ApiErrorKind::Upstream, "agent_died", "it is gone");
+        let error = AgentError::NotStarted("it is gone".to_owned());
         let text = body_text(vec![more("a"), BodyChunk::Failed(error)]).await;
         assert!(text.starts_with("aevent: error\ndata: {\"error\":{"), "{text}");
         assert!(text.ends_with("}\n\n") && text.contains("it is gone"), "{text}");
