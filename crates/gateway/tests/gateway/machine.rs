@@ -110,7 +110,7 @@ fn session_text(number: usize) -> String {
             let at = messages.len();
             messages
                 .push(json!({ "role": "user", "content": format!("question of two words {at}") }));
-            messages.push(reply(at, json!({ "type": "text", "text": "an answer" })));
+            messages.push(reply(1_000 + at, json!({ "type": "text", "text": "an answer" })));
         }
         messages.push(json!({ "role": "user", "content": "x".repeat(LONG_TEXT) }));
     }
@@ -120,7 +120,8 @@ fn session_text(number: usize) -> String {
         let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {} });
         messages.push(reply(100, call));
     }
-    let mut text = String::from("{\"type\":\"summary\",\"summary\":\"x\",\"leafUuid\":\"y\"}\n");
+    // A record that is not a message.
+    let mut text = String::from("{\"type\":\"file-history-snapshot\",\"snapshot\":{}}\n");
     for (at, message) in messages.iter().enumerate() {
         let record = json!({
             "parentUuid": at.checked_sub(1).map(record_id),

@@ -15,7 +15,7 @@ use super::{
         AgentConfig, AgentError, BodyChunk,
         cleanup::CleanupJournal,
         handle::{AgentHandle, LiveAgentCommand},
-        live::{LiveAgent, StoppingAgent},
+        live_agent::{LiveAgent, StoppingAgent},
         process::{AgentProcess, AgentProcessSpec},
     },
     AgentStartRequest,
