@@ -55,7 +55,8 @@ const MAX_OPEN_SESSIONS: usize = 4;
 const MAX_OPEN_BYTES: usize = 256 << 20;
 
 /// The session files of agents on this machine. Calls may block. A session is named by an id from
-/// [`LocalSessions::sessions`]; callers never pass a path.
+/// [`LocalSessions::sessions`]; callers never pass a path. Every call on a session fails if there is
+/// no such session, or it cannot be read.
 pub struct LocalSessions {
     scanner: SessionScanner,
     /// Sessions that were read recently, newest last.
@@ -102,9 +103,6 @@ impl LocalSessions {
     }
 
     /// One session: its summary and details.
-    ///
-    /// # Errors
-    /// If there is no such session, or it cannot be read.
     pub fn session(&self, id: &str) -> Result<(Arc<SessionFileSummary>, Value), LocalSessionError> {
         let file = self.locate_file(id)?;
         let session = self.open_session(&file)?;
@@ -118,9 +116,6 @@ impl LocalSessions {
     }
 
     /// The conversation in readable form; with `words`, only messages that contain them.
-    ///
-    /// # Errors
-    /// As for [`LocalSessions::session`].
     pub fn messages(
         &self,
         id: &str,
@@ -131,9 +126,6 @@ impl LocalSessions {
     }
 
     /// The records as a tree.
-    ///
-    /// # Errors
-    /// As for [`LocalSessions::session`].
     pub fn tree(
         &self,
         id: &str,
@@ -144,9 +136,6 @@ impl LocalSessions {
     }
 
     /// The lines of the file, each cut to this many bytes.
-    ///
-    /// # Errors
-    /// As for [`LocalSessions::session`].
     pub fn records(
         &self,
         id: &str,
@@ -157,17 +146,11 @@ impl LocalSessions {
     }
 
     /// The findings of the session.
-    ///
-    /// # Errors
-    /// As for [`LocalSessions::session`].
     pub fn findings(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
         Ok(self.open_session(&self.locate_file(id)?)?.findings(page))
     }
 
     /// What a repair would do.
-    ///
-    /// # Errors
-    /// As for [`LocalSessions::session`].
     pub fn plan(&self, id: &str, page: RowRange) -> Result<Value, LocalSessionError> {
         let file = self.locate_file(id)?;
         let plan = self.plan_repair(&file)?;
@@ -177,9 +160,6 @@ impl LocalSessions {
     }
 
     /// The repair plan as Markdown.
-    ///
-    /// # Errors
-    /// As for [`LocalSessions::session`].
     pub fn plan_markdown(&self, id: &str) -> Result<String, LocalSessionError> {
         let file = self.locate_file(id)?;
         Ok(report::markdown(&file, &*self.plan_repair(&file)?))

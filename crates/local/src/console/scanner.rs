@@ -54,7 +54,7 @@ struct ScannerState {
     /// Newest first.
     files: Vec<Arc<ScannedFile>>,
     /// The summary of each file, and the stamp of the file that was summarized.
-    summaries: HashMap<PathBuf, (FileStamp, Arc<ScannedSummary>)>,
+    summaries: HashMap<PathBuf, (FileStamp, Arc<SessionOverview>)>,
     live: HashMap<PathBuf, bool>,
     scan: ScanProgress,
     scanned_at: Option<Instant>,
@@ -67,14 +67,6 @@ struct ScannedFile {
     /// Canonical path.
     real: PathBuf,
     sub_agents: usize,
-}
-
-/// Summary of a session file.
-struct ScannedSummary {
-    file_check: SessionFileCheck,
-    title: Option<String>,
-    project: Option<String>,
-    id: Option<String>,
 }
 
 impl SessionScanner {
@@ -220,7 +212,7 @@ impl ScannerState {
     }
 
     /// The summary of a file, if the file has not changed since.
-    fn current_summary(&self, entry: &LocalSessionEntry) -> Option<&Arc<ScannedSummary>> {
+    fn current_summary(&self, entry: &LocalSessionEntry) -> Option<&Arc<SessionOverview>> {
         let (stamp, summary) = self.summaries.get(&entry.path)?;
         let modified = unix_milliseconds(entry.modified);
         let same =
@@ -248,7 +240,7 @@ impl ScannerState {
             path: abbreviate_home(&path, self.home.as_deref()),
             touched: unix_milliseconds(entry.modified),
             size: entry.size,
-            check: check.or_else(|| summary.map(|summary| summary.file_check.clone())),
+            check: check.or_else(|| summary.map(|summary| SessionFileCheck::from(&**summary))),
             live: self.live.get(&entry.path).copied(),
             sub_agent: entry.is_sub_agent(),
             parent,
@@ -272,7 +264,7 @@ impl ScannerShared {
             // The stamp first, so that a change during the read is detected later.
             let stamp = fs::symlink_metadata(&entry.path).map(|metadata| FileStamp::of(&metadata));
             let Ok(stamp) = stamp else { continue };
-            let summary = Arc::new(ScannedSummary::of(read_overview_within(entry, MAX_FILE_BYTES)));
+            let summary = Arc::new(read_overview_within(entry, MAX_FILE_BYTES));
             let mut state = lock(&self.state);
             state.summaries.insert(entry.path.clone(), (stamp, summary));
             state.scan.checked += 1;
@@ -303,20 +295,14 @@ impl ScannerShared {
     }
 }
 
-impl ScannedSummary {
-    fn of(overview: SessionOverview) -> ScannedSummary {
-        let file_check = SessionFileCheck {
+impl From<&SessionOverview> for SessionFileCheck {
+    fn from(overview: &SessionOverview) -> SessionFileCheck {
+        SessionFileCheck {
             health: overview.health,
-            unreadable_reason: overview.error,
+            unreadable_reason: overview.error.clone(),
             messages: overview.messages,
-            findings: overview.findings,
+            findings: overview.findings.clone(),
             repairable: overview.is_fixable,
-        };
-        ScannedSummary {
-            file_check,
-            title: overview.title,
-            project: overview.project,
-            id: overview.id,
         }
     }
 }
