@@ -133,7 +133,7 @@ pub async fn send_with_retry(
                 {
                     let status = status.as_u16();
                     tracing::debug!(
-                        target: TARGET, upstream, attempt, status, rule = code,
+                        target: TARGET, upstream, attempt, status, rule = %format_args!("FW{code}"),
                         "refused history repaired"
                     );
                     permit = None;

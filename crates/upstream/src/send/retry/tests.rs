@@ -60,20 +60,20 @@ async fn retries_repairs_and_unreachable_upstreams_are_events_without_content() 
         r#"{"model":"scripted?status=503","messages":[{"role":"user","content":"canary"}]}"#;
     let events = events_of(UpstreamTransport::Scripted, failing).await;
     let [event] = events.as_slice() else { panic!("{events:?}") };
-    let expected = r#"DEBUG foxwedge::upstream message=request retried upstream="scripted" attempt=0 status=503 pause_ms="#;
+    let expected = r#"DEBUG foxwedge::upstream message=request retried upstream="scripted" attempt=1 status=503 pause_ms="#;
     assert!(event.starts_with(expected), "{event}");
     let orphan = r#"{"model":"scripted","messages":[{"role":"user","content":"canary"},
         {"role":"tool","tool_call_id":"canary","content":"canary"}]}"#;
     assert_eq!(
         events_of(UpstreamTransport::Scripted, orphan).await,
         [
-            r#"DEBUG foxwedge::upstream message=refused history repaired upstream="scripted" attempt=0 status=400 rule=201"#
+            r#"DEBUG foxwedge::upstream message=refused history repaired upstream="scripted" attempt=1 status=400 rule=FW102"#
         ]
     );
     assert_eq!(
         events_of(UpstreamTransport::Agent, orphan).await,
         [
-            r#"DEBUG foxwedge::upstream message=upstream unreachable upstream="scripted" attempt=0 stage="address" kind="forbidden""#
+            r#"DEBUG foxwedge::upstream message=upstream unreachable upstream="scripted" attempt=1 stage="address" kind="forbidden""#
         ]
     );
 }
