@@ -20,7 +20,7 @@ pub(crate) use compacted_output::{CompactedOutput, check_replaceable, repair_ses
 pub(crate) use compaction_budget::CompactionBudget;
 pub(crate) use compaction_flags::CompactionFlags;
 pub(crate) use compaction_result::{CompactionResult, count_tokens_left};
-pub(crate) use compaction_target::{CompactionTarget, ProviderConversation};
+pub(crate) use compaction_target::CompactionTarget;
 pub(crate) use full::{render_report, render_unchanged};
 pub(crate) use json::{document, error_document};
 pub(crate) use rewind::undo_compaction;

@@ -12,7 +12,6 @@ mod target;
 mod sessions;
 mod compact;
 mod convert;
-mod console;
 mod diff;
 mod report;
 mod flag_conflicts;

@@ -27,7 +27,6 @@ mod statistics;
 pub(crate) mod summary;
 
 pub(crate) use json::write_pretty;
-pub(crate) use markdown::escape_cell;
 
 /// How much detail a format needs for each finding.
 pub(crate) fn required_detail(format: OutputFormat) -> ReportDetail {

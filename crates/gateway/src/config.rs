@@ -27,12 +27,12 @@ mod token;
 mod tests;
 
 pub use access::TokenState;
-pub use agent::{AgentConfig, AgentKind};
 pub use config_reader::{ConfigSection, ConfigSetting};
 pub use environment::{
     ConfigEnvironment, ConfigFile, ConfigFlags, FileExposure, TokenRequirement,
     file as config_file, token_file,
 };
+pub use foxwedge_agents::{AgentConfig, AgentKind};
 pub use local_environment::LocalEnvironment;
 pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
 pub use read::{LoadedConfig, read, read_network};

@@ -1,8 +1,8 @@
 //! The console: a web page and its API below `/v1/console`. The page and its files are public; the
 //! API is not.
 //!
-//! Nothing here reads session files directly. [`LocalSessions`] does, and only for an
-//! administrator on this machine.
+//! Session files are read and repaired by [`foxwedge_local::console`], and only for an administrator
+//! on this machine.
 
 mod request;
 mod assets;
@@ -29,11 +29,6 @@ use crate::{
     response_body::{JSON, ResponseBody},
 };
 
-pub use crate::local_sessions::{
-    CompactionAmount, CompactionPreviewOptions, CompactionSubject, LocalSessionError,
-    LocalSessions, RecordFilter, RowRange, ScanProgress, SessionFileCheck, SessionFileHealth,
-    SessionFileList, SessionFileSummary,
-};
 pub(crate) use assets::{asset_reply, has_asset};
 pub(crate) use routes::ConsoleRoute;
 

@@ -16,14 +16,12 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent::PermissionDecision;
+use foxwedge_agents::{AgentCounts, AgentHandle, AgentPool, AgentQuestion, PermissionDecision};
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest, GatewayResponse, GuardAction, RequestSummary,
-    agent::{AgentHandle, AgentPool, AgentQuestion},
-    agent_presence::AgentCounts,
     config::GatewayConfig,
     metrics::Metrics,
     record::{GatewayRecorder, RecordingStart, RequestRecording},

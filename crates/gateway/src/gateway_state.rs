@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use foxwedge_local::console::LocalSessions;
 use foxwedge_store::AnyStore;
 use tokio::sync::{Semaphore, watch};
 
@@ -10,7 +11,6 @@ use crate::{
     caller_limit::CallerLimit,
     config::GatewayConfig,
     decisions::AnsweredQuestions,
-    local_sessions::LocalSessions,
     log::RequestLog,
     metrics::Metrics,
     request_monitor::{RequestMonitor, milliseconds},
@@ -24,7 +24,7 @@ pub(crate) struct ConsoleState {
     /// Recent requests of this process.
     pub(crate) monitor: Arc<RequestMonitor>,
     /// Session files on this machine, if the console may show them.
-    pub(crate) local_sessions: Option<Arc<dyn LocalSessions>>,
+    pub(crate) local_sessions: Option<Arc<LocalSessions>>,
     pub(crate) permits: Arc<Semaphore>,
     /// When this process started to serve, in milliseconds since 1970.
     pub(crate) started: u64,
@@ -32,7 +32,7 @@ pub(crate) struct ConsoleState {
 
 impl ConsoleState {
     /// Creates the state; `None` hides session files.
-    pub(crate) fn new(local_sessions: Option<Arc<dyn LocalSessions>>) -> ConsoleState {
+    pub(crate) fn new(local_sessions: Option<Arc<LocalSessions>>) -> ConsoleState {
         let permits = Arc::new(Semaphore::new(MAX_CONCURRENT_READS));
         let started = milliseconds(SystemTime::now());
         ConsoleState { monitor: Arc::new(RequestMonitor::new()), local_sessions, permits, started }

@@ -20,7 +20,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::{FindingTally, GuardAction, agent_presence::AgentCounts, session::SessionStats};
+use crate::{AgentCounts, FindingTally, GuardAction, session::SessionStats};
 
 pub use labels::{
     ByteDirection, ConnectionRefusal, DroppedItem, GaugeGuard, MetricAction, MetricRoute,

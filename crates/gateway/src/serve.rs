@@ -12,6 +12,7 @@ use crate::{
     metrics::{self, MetricRoute},
 };
 use bytes::Bytes;
+use foxwedge_local::console::LocalSessions;
 use foxwedge_store::AnyStore;
 use foxwedge_upstream::{UpstreamConfig, UpstreamTransport};
 use http::{
@@ -32,7 +33,6 @@ use crate::{
     error,
     gateway_state::{ConsoleState, GatewayState},
     landing_page,
-    local_sessions::LocalSessions,
     log::{self, RequestLog},
     models, request_body,
     request_context::{RequestContext, TrackedBody, catch_panic},
@@ -56,7 +56,7 @@ pub struct GatewayServer {
     engine: GatewayEngine,
     store: Arc<AnyStore>,
     log: Option<Box<dyn Write + Send>>,
-    local_sessions: Option<Arc<dyn LocalSessions>>,
+    local_sessions: Option<Arc<LocalSessions>>,
 }
 
 /// Serves until `stop` completes, then lets requests in flight finish.
@@ -85,7 +85,7 @@ impl GatewayServer {
 
     /// Gives the console access to session files on this machine.
     #[must_use]
-    pub fn local_sessions(mut self, sessions: Arc<dyn LocalSessions>) -> GatewayServer {
+    pub fn local_sessions(mut self, sessions: Arc<LocalSessions>) -> GatewayServer {
         self.local_sessions = Some(sessions);
         self
     }

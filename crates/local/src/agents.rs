@@ -4,7 +4,6 @@
 //! folders.
 
 use std::{
-    env,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
@@ -13,7 +12,7 @@ use std::{
 
 use foxwedge_sessions::SessionAgent;
 
-use crate::{output::clean, screen::abbreviate_home};
+use crate::{output::clean, screen::abbreviate_home, user_folders::UserFolders};
 
 mod claude_code;
 mod codex;
@@ -93,7 +92,12 @@ impl SessionListing {
 
 /// Finds the sessions of these agents, or of all agents if the list is empty.
 pub fn find(agents: &[SessionAgent]) -> SessionListing {
-    let mut search = SessionSearch { found: SessionListing::default(), home: home_folder() };
+    find_in(&UserFolders::Environment, agents)
+}
+
+/// Finds sessions in the folders of a user.
+pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing {
+    let mut search = SessionSearch { found: SessionListing::default(), folders };
     for agent in
         SessionAgent::ALL.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent))
     {
@@ -127,8 +131,9 @@ pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
         ("pi", FolderBase::Home, ".pi/agent/sessions"),
         ("Continue", FolderBase::Home, ".continue/sessions"),
     ];
-    let home = home_folder();
-    let data = env_folder("XDG_DATA_HOME").or_else(|| Some(home.as_ref()?.join(".local/share")));
+    let folders = UserFolders::Environment;
+    let home = folders.home();
+    let data = folders.variable_or_home("XDG_DATA_HOME", ".local/share");
     let locate = |(name, base, path): (&'static str, FolderBase, &str)| {
         let base = match base {
             FolderBase::Home => home.as_ref(),
@@ -154,17 +159,12 @@ enum FolderBase {
 
 /// The home folder of the user.
 pub fn home_folder() -> Option<PathBuf> {
-    env_folder("HOME").or_else(|| env_folder("USERPROFILE"))
+    UserFolders::Environment.home()
 }
 
-/// A folder from an environment variable.
-fn env_folder(name: &str) -> Option<PathBuf> {
-    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
-}
-
-struct SessionSearch {
+struct SessionSearch<'f> {
     found: SessionListing,
-    home: Option<PathBuf>,
+    folders: &'f UserFolders,
 }
 
 /// A file or folder in a listed folder.
@@ -173,12 +173,7 @@ struct FolderItem {
     path: PathBuf,
 }
 
-impl SessionSearch {
-    /// A folder from an environment variable, or `default` in the home folder.
-    fn env_or_home_folder(&self, name: &str, default: &str) -> Option<PathBuf> {
-        env_folder(name).or_else(|| Some(self.home.as_ref()?.join(default)))
-    }
-
+impl SessionSearch<'_> {
     fn list_folders(&mut self, folder: &Path) -> Vec<FolderItem> {
         self.list_folder(folder, |kind| kind.is_dir())
     }

@@ -2,7 +2,7 @@
 
 mod ops;
 mod identity;
-mod state_folder;
+mod private_files;
 mod process;
 mod fingerprint;
 mod snapshot;

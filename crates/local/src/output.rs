@@ -241,6 +241,11 @@ pub fn cut(text: &str, max: usize) -> String {
     }
 }
 
+/// Escapes and shortens text for a cell of a Markdown table.
+pub fn escape_cell(text: &str) -> String {
+    cut(&clean(text), 240).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
+}
+
 /// The width of a text in terminal columns.
 pub fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()

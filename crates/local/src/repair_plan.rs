@@ -24,6 +24,7 @@ use crate::{
         DocumentBody, FileCompression, InputDocument, InputHint, InputRejection, ParsedInput,
         decode_text, decompress, parse_input,
     },
+    user_folders::UserFolders,
 };
 
 /// Edits that are listed for one target. The others are only counted.
@@ -179,6 +180,7 @@ impl<'a> RepairPlan<'a> {
 
 /// Repairs a file in place. The plan was made for the snapshot's content.
 pub fn repair_file(
+    folders: &UserFolders,
     snapshot: &FileSnapshot,
     plan: RepairPlan<'_>,
     hint: InputHint,
@@ -194,13 +196,14 @@ pub fn repair_file(
         applied_plan = Some(plan.without_patches());
         Ok(())
     };
-    let after = replace_file(snapshot, session.as_ref(), write, hint, settings, detail)?;
+    let after = replace_file(folders, snapshot, session.as_ref(), write, hint, settings, detail)?;
     Ok(applied_plan.map_or_else(FileReport::default, |plan| plan.into_report(after)))
 }
 
 /// Replaces the content of a file that no other process writes. The new content is verified first,
 /// and the old content is backed up. Returns the remaining findings and the path of the backup.
 pub fn replace_file(
+    folders: &UserFolders,
     snapshot: &FileSnapshot,
     session: Option<&SessionRef>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -209,9 +212,9 @@ pub fn replace_file(
     detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
     snapshot.check_writable()?;
-    let lock = FileLock::acquire(&snapshot.path)?;
-    let _idle = check_idle(&snapshot.path, &snapshot.metadata, session)?;
-    let backups = BackupFolder::locate()?;
+    let lock = FileLock::acquire(folders, &snapshot.path)?;
+    let _idle = check_idle(folders, &snapshot.path, &snapshot.metadata, session)?;
+    let backups = BackupFolder::locate(folders)?;
     let mut verified = None;
     let prepare = |temporary: &Path, after| {
         let written = fs::read(temporary).context("the repaired file cannot be read again")?;

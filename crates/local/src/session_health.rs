@@ -48,6 +48,16 @@ impl SessionHealth {
         }
     }
 
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SessionHealth::Ok => "ok",
+            SessionHealth::HistoryMissing => "history-missing",
+            SessionHealth::NeedsRepair => "needs-repair",
+            SessionHealth::Unreadable => "unreadable",
+        }
+    }
+
     /// The sign in lists.
     pub fn sign(self) -> &'static str {
         match self {

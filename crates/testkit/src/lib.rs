@@ -8,6 +8,7 @@
 
 mod dialect;
 mod random;
+mod event_recorder;
 mod counter;
 mod shape;
 mod oracle;
@@ -20,6 +21,7 @@ pub mod runs;
 
 pub use counter::ByteTokenCounter;
 pub use dialect::DIALECTS;
+pub use event_recorder::EventRecorder;
 pub use foxwedge_formats::AiSdkList;
 pub use generate::{
     PLACEHOLDERS, SessionFile, accepted_history, answer, damage_list, damaged_history, history,

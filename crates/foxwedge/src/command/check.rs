@@ -24,6 +24,7 @@ use foxwedge_local::{
     size_limit,
     source::{FileCompression, InputHint, InputRejection, decode_text, decompress, parse_input},
     trace,
+    user_folders::UserFolders,
 };
 
 /// The settings that apply to every target of one `check` run.
@@ -171,7 +172,11 @@ impl CheckJob {
                     &snapshot.content,
                     hint,
                     settings,
-                    |plan| repair_plan::repair_file(&snapshot, plan, hint, settings, self.detail),
+                    |plan| {
+                        let folders = &UserFolders::Environment;
+                        let detail = self.detail;
+                        repair_plan::repair_file(folders, &snapshot, plan, hint, settings, detail)
+                    },
                 )
             }
         }

@@ -18,13 +18,14 @@ use crate::{
     cli::{CompactArgs, CompactStrategy, ReportFormat},
     compact::{
         self as compaction, CompactedOutput, CompactionBudget, CompactionFlags, CompactionResult,
-        CompactionTarget, ProviderConversation,
+        CompactionTarget,
     },
     diff, report,
 };
 use foxwedge_local::{
     disk::write_whole,
     output::{self, ColorStripper, GOOD, HelpfulError, clean, paint, pluralize},
+    provider_conversation::ProviderConversation,
     screen,
     source::{decode_text, decompress, parse_input},
 };

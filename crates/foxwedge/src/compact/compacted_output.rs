@@ -7,16 +7,15 @@ use foxwedge_core::EditLog;
 use foxwedge_formats::compact::CompactedText;
 use foxwedge_sessions::{CompactedFile, ParsedSession};
 
-use super::{
-    amount::format_spaced,
-    compaction_target::{CompactionTarget, ProviderConversation},
-};
+use super::{amount::format_spaced, compaction_target::CompactionTarget};
 use foxwedge_local::{
     disk::check_idle,
     findings::ReportDetail,
     output::{self, HelpfulError, clean},
+    provider_conversation::ProviderConversation,
     repair_plan::{replace_file, verify},
     source::{DocumentBody, FileCompression, InputDocument, decode_text, parse_input},
+    user_folders::UserFolders,
 };
 
 /// A compacted document, ready to replace the original.
@@ -66,6 +65,7 @@ impl<'s> CompactedOutput<'s> {
         let content = FileCompression::of(target.content()).compress(content);
         let settings = target.settings.clone().with_format(conversation.format);
         let report = replace_file(
+            &UserFolders::Environment,
             target.snapshot()?,
             conversation.session.as_ref(),
             |out| out.write_all(&content),
@@ -94,7 +94,8 @@ pub(crate) fn check_replaceable(
 ) -> anyhow::Result<()> {
     let snapshot = target.snapshot()?;
     snapshot.check_writable()?;
-    check_idle(&snapshot.path, &snapshot.metadata, conversation.session.as_ref())?;
+    let session = conversation.session.as_ref();
+    check_idle(&UserFolders::Environment, &snapshot.path, &snapshot.metadata, session)?;
     Ok(())
 }
 

@@ -1,14 +1,12 @@
-//! The conversation to compact: its source, and the history that a provider sees.
+//! The conversation to compact, and where it comes from.
 
 use std::{
-    borrow::Cow,
     fs,
     io::{self, IsTerminal},
     path::Path,
 };
 
 use anyhow::{Context, bail};
-use foxwedge_core::{CheckOptions, Format};
 
 use crate::{
     cli::CompactArgs,
@@ -18,11 +16,10 @@ use foxwedge_local::outcome::STDIN;
 use foxwedge_local::{
     check_settings::CheckSettings,
     disk::{FileIdentity, FileSnapshot},
-    input_format::InputFormat,
-    outcome::{SessionRef, TargetFailure},
+    outcome::TargetFailure,
     output::{HelpfulError, clean},
     size_limit,
-    source::{DocumentBody, InputDocument, InputHint, InputRejection, ParsedInput},
+    source::{InputDocument, InputHint, InputRejection, ParsedInput},
 };
 
 /// The target of `foxwedge compact` with its content.
@@ -40,19 +37,6 @@ enum TargetContent {
     File(Box<FileSnapshot>),
     /// A pipe or a device: read once, never replaced.
     Stream(Vec<u8>),
-}
-
-/// A conversation as a provider sees it.
-pub(crate) struct ProviderConversation<'d> {
-    pub(crate) text: Cow<'d, str>,
-    pub(crate) wire: Format,
-    pub(crate) check_options: CheckOptions,
-    /// The model that the conversation names.
-    pub(crate) model: Option<&'d str>,
-    /// Input format of the file.
-    pub(crate) format: InputFormat,
-    /// Its session, if it is a session file.
-    pub(crate) session: Option<SessionRef>,
 }
 
 impl CompactionTarget {
@@ -187,37 +171,6 @@ impl CompactionTarget {
         match &failure.help {
             Some(help) => error.help(help.clone()),
             None => error,
-        }
-    }
-}
-
-impl<'d> ProviderConversation<'d> {
-    /// The conversation of a document as a provider sees it.
-    pub(crate) fn of(document: &'d InputDocument<'_>) -> ProviderConversation<'d> {
-        let draft = document.draft();
-        let (text, model, format, session) = match &document.body {
-            DocumentBody::Wire(_) => {
-                let model = draft.body.model.as_deref();
-                (Cow::Borrowed(draft.source), model, InputFormat::Wire(draft.format), None)
-            }
-            DocumentBody::Session(session) => {
-                let model = session.metadata.model.as_deref();
-                let session_ref = SessionRef::of(session);
-                (
-                    Cow::Owned(session.history()),
-                    model,
-                    InputFormat::Agent(session.agent),
-                    Some(session_ref),
-                )
-            }
-        };
-        ProviderConversation {
-            text,
-            wire: draft.format,
-            check_options: document.check_options,
-            model,
-            format,
-            session,
         }
     }
 }

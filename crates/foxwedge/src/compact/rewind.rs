@@ -5,15 +5,14 @@ use std::{borrow::Cow, process::ExitCode};
 use anyhow::{Context, bail};
 use foxwedge_sessions::{self, SessionText};
 
-use super::{
-    CompactedOutput, CompactionTarget, ProviderConversation, check_replaceable, repair_session_file,
-};
+use super::{CompactedOutput, CompactionTarget, check_replaceable, repair_session_file};
 use crate::{
     cli::{CompactArgs, ReportFormat},
     report,
 };
 use foxwedge_local::{
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
+    provider_conversation::ProviderConversation,
     source::{DocumentBody, InputDocument, decode_text, decompress, parse_input},
 };
 

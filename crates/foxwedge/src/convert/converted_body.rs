@@ -15,10 +15,9 @@ use super::{
     conversion_report::{ConversionEnding, ConversionReport},
     input_kind::is_session,
 };
-use crate::diagnose;
 use crate::{
     cli::{ConversionKind, ConversionTarget, ConvertArgs, ReportFormat},
-    compact::ProviderConversation,
+    diagnose,
 };
 use foxwedge_local::{
     check_settings::CheckSettings,
@@ -27,6 +26,7 @@ use foxwedge_local::{
     input_format::InputFormat,
     outcome::{FileReport, TargetFailure},
     output::{self, HelpfulError, clean, cut},
+    provider_conversation::ProviderConversation,
     source::{
         DocumentBody, InputDocument, InputRejection, ParsedInput, decode_text, decompress,
         parse_input,

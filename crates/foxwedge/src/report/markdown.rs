@@ -3,11 +3,7 @@
 use std::io::{self, Write};
 
 use super::{edits, findings, summary, unlisted};
-use foxwedge_local::{
-    check_settings::CheckSettings,
-    outcome::TargetOutcome,
-    output::{clean, cut},
-};
+use foxwedge_local::{check_settings::CheckSettings, outcome::TargetOutcome, output::escape_cell};
 
 /// Max rows: comments have a size limit.
 const MAX_ROWS: usize = 200;
@@ -79,9 +75,4 @@ fn write_repairs(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Result<
         writeln!(out, "| … and {} more | | | |", count - listed.min(MAX_ROWS))?;
     }
     out.write_all(b"\n")
-}
-
-/// Escapes text for a table cell.
-pub(crate) fn escape_cell(text: &str) -> String {
-    cut(&clean(text), 240).replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
 }

@@ -3,10 +3,9 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
 };
 
-use foxwedge_agent::{AgentLauncher as AnyAgent, claude_code::ClaudeCode};
+use foxwedge_agents::{AgentConfig, AgentKind, AgentVariable, claude_code::ClaudeCode};
 use foxwedge_core::Format;
 
 use super::{
@@ -17,65 +16,7 @@ use super::{
     table::AgentSettings,
     values::quote,
 };
-use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport};
-
-/// How an agent is started and kept.
-#[derive(Clone, Debug)]
-pub struct AgentConfig {
-    /// The agent, and its settings.
-    pub kind: AgentKind,
-    /// The command and its first arguments; never empty.
-    pub command: Vec<String>,
-    /// The working folder of every process; if `None`, a new private one for each.
-    pub working_folder: Option<PathBuf>,
-    /// Environment variables that the agent may see, beside the default ones.
-    pub env: Vec<String>,
-    /// Environment variables that are set for it.
-    pub set_env: Vec<(String, SecretText)>,
-    /// Maximum number of processes.
-    pub max_processes: usize,
-    /// How long a process may be idle.
-    pub idle_timeout: Duration,
-    /// How long a process may take to start.
-    pub start_timeout: Duration,
-    /// How long a process may be silent while a client waits.
-    pub turn_timeout: Duration,
-}
-
-/// The agent, and its settings.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AgentKind {
-    /// Claude Code.
-    ClaudeCode(ClaudeCode),
-}
-
-impl AgentKind {
-    /// The launcher that starts the agent for a conversation.
-    pub fn starter(&self) -> &dyn AnyAgent {
-        match self {
-            AgentKind::ClaudeCode(claude) => claude,
-        }
-    }
-
-    /// The folder with the agent's session files, in one folder per project.
-    pub(crate) fn session_folder(&self) -> Option<PathBuf> {
-        match self {
-            AgentKind::ClaudeCode(claude) => Some(claude.state.join("projects")),
-        }
-    }
-
-    /// The model to request from the agent; `None` leaves the choice to it. A name that the agent
-    /// cannot know is only the client's name of the route.
-    pub fn model<'m>(&self, requested: &'m str) -> Option<&'m str> {
-        const ALIASES: [&str; 5] = ["default", "sonnet", "opus", "haiku", "opusplan"];
-        match self {
-            AgentKind::ClaudeCode(_) => {
-                let known = requested.starts_with("claude-") && requested != self.starter().name();
-                (known || ALIASES.contains(&requested)).then_some(requested)
-            }
-        }
-    }
-}
+use foxwedge_upstream::{UpstreamConfig, UpstreamKey, UpstreamTransport};
 
 /// Reads everything but the name and the kind.
 pub(super) fn read_claude_code(
@@ -89,8 +30,7 @@ pub(super) fn read_claude_code(
     let env = read_env(reader, section);
     let mut set_env = read_variables(reader, section);
     if let (true, Some(state)) = (is_custom, &state) {
-        let text = SecretText::new(state.to_string_lossy());
-        set_env.insert(0, ("CLAUDE_CONFIG_DIR".to_owned(), text));
+        set_env.insert(0, AgentVariable::new("CLAUDE_CONFIG_DIR", state.to_string_lossy()));
     }
     let tools = read_list(reader, section, "tools");
     let permissions = reader.read_text(section, "permissions").map(|(text, origin)| {
@@ -233,7 +173,7 @@ fn read_env(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) -> V
 fn read_variables(
     reader: &mut ConfigReader<'_>,
     section: &mut SectionReader<'_>,
-) -> Vec<(String, SecretText)> {
+) -> Vec<AgentVariable> {
     let mut variables = Vec::new();
     for (name, text, origin) in reader.read_pairs(section, "set_env") {
         let full_key = format!("{}.{}", section.full_key("set_env"), excerpt(&name));
@@ -247,7 +187,7 @@ fn read_variables(
             continue;
         }
         section.add_setting(&format!("set_env.{name}"), REDACTED_SECRET.to_owned(), &origin);
-        variables.push((name, SecretText::new(text)));
+        variables.push(AgentVariable::new(name, text));
     }
     variables
 }

@@ -1,17 +1,15 @@
 //! One session file: view, repair, undo. [`LocalSessions`] does the work.
 
-use std::sync::Arc;
-
 use crate::ApiError;
 use foxwedge_core::Format;
+use foxwedge_local::console::{
+    CompactionAmount, CompactionPreviewOptions, CompactionSubject, LocalSessions, RecordFilter,
+};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{
-    CompactionAmount, CompactionPreviewOptions, CompactionSubject, LocalSessions, RecordFilter,
-    json_reply, request, routes::SessionFileRoute, sessions,
-};
+use super::{json_reply, request, routes::SessionFileRoute, sessions};
 use crate::{
     HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState,
     response_body::ResponseBody,
@@ -48,7 +46,7 @@ pub(super) async fn answer(
             let (page, words) =
                 (request::row_range(http_request, 0)?, request::text_parameter(http_request, "q")?);
             let read =
-                move |files: &dyn LocalSessions| files.messages(&file_id, page, words.as_deref());
+                move |files: &LocalSessions| files.messages(&file_id, page, words.as_deref());
             request::run_blocking(app, local_sessions, read).await?
         }
         SessionFileRoute::Tree => {
@@ -87,7 +85,7 @@ pub(super) async fn answer(
         SessionFileRoute::Repair if http_request.method == Method::POST => {
             let body: RepairBody =
                 parse_body(http_request, "a repair needs the name of its plan: {\"plan\": …}")?;
-            let repair = move |files: &dyn LocalSessions| files.repair(&file_id, &body.plan);
+            let repair = move |files: &LocalSessions| files.repair(&file_id, &body.plan);
             request::run_blocking(app, local_sessions, repair).await?
         }
         SessionFileRoute::Repair => {
@@ -158,7 +156,6 @@ pub(super) async fn compaction(
         preview.model,
     )?;
     let subject = CompactionSubject::Body { text: preview.body.get().to_owned(), wire };
-    let local_sessions: &Arc<dyn LocalSessions> = local_sessions;
     let value = request::run_blocking(app, local_sessions, move |files| {
         files.compaction(&subject, &options)
     })

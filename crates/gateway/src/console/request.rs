@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{ApiError, ApiErrorKind, config::TokenScope};
+use foxwedge_local::console::{LocalSessionError, LocalSessions, RowRange};
 use http::StatusCode;
 use serde_json::{Value, json};
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-use super::{LocalSessionError, LocalSessions, RowRange};
 use crate::{access, api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// How long to wait for a permit.
@@ -29,7 +29,7 @@ pub(super) fn file_access(app: &GatewayState, request: &ApiRequest<'_>) -> Value
 pub(super) fn allowed_sessions<'a>(
     app: &'a GatewayState,
     request: &ApiRequest<'_>,
-) -> Result<&'a Arc<dyn LocalSessions>, ApiError> {
+) -> Result<&'a Arc<LocalSessions>, ApiError> {
     let denied = |code, message: &str| ApiError::new(ApiErrorKind::Permission, code, message);
     let sessions = match (&app.console.local_sessions, app.config.console.session_files) {
         (Some(sessions), true) => sessions,
@@ -63,17 +63,23 @@ pub(super) fn allowed_sessions<'a>(
 /// Runs a job on a blocking thread. It runs to its end even if the client disconnects.
 pub(super) async fn run_blocking<T: Send + 'static>(
     app: &GatewayState,
-    sessions: &Arc<dyn LocalSessions>,
-    job: impl FnOnce(&dyn LocalSessions) -> Result<T, LocalSessionError> + Send + 'static,
+    sessions: &Arc<LocalSessions>,
+    job: impl FnOnce(&LocalSessions) -> Result<T, LocalSessionError> + Send + 'static,
 ) -> Result<T, ApiError> {
-    let acquired = timeout(PERMIT_TIMEOUT, app.console.permits.clone().acquire_owned()).await;
-    let Ok(Ok(permit)) = acquired else {
+    let sessions = sessions.clone();
+    run_permitted(app.console.permits.clone(), move || job(&sessions)).await
+}
+
+async fn run_permitted<T: Send + 'static>(
+    permits: Arc<Semaphore>,
+    job: impl FnOnce() -> Result<T, LocalSessionError> + Send + 'static,
+) -> Result<T, ApiError> {
+    let Ok(Ok(permit)) = timeout(PERMIT_TIMEOUT, permits.acquire_owned()).await else {
         return Err(busy());
     };
-    let sessions = sessions.clone();
     let result = spawn_blocking(move || {
         let _permit = permit;
-        job(&*sessions)
+        job()
     });
     match result.await {
         Ok(result) => result.map_err(session_error),
@@ -147,5 +153,21 @@ fn session_error(error: LocalSessionError) -> ApiError {
         LocalSessionError::Failed(_) => {
             ApiError::new(ApiErrorKind::Server, "repair_failed", message)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_error_without_details_and_returns_its_permit() {
+        let permits = Arc::new(Semaphore::new(1));
+        let failed = run_permitted::<()>(permits.clone(), || panic!("canary-panic")).await;
+        let error = failed.expect_err("it panicked");
+        assert_eq!(error.code, "internal_error");
+        assert!(!error.message.contains("canary"), "{}", error.message);
+        let next = run_permitted(permits, || Ok(7)).await;
+        assert_eq!(next.map_err(|error| error.message), Ok(7));
     }
 }

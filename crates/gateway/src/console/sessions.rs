@@ -8,13 +8,11 @@ use std::{
 
 use crate::{ApiError, GuardAction, record::RepairRecord};
 use foxwedge_core::rules;
+use foxwedge_local::console::{ScanProgress, SessionFileList, SessionFileSummary};
 use foxwedge_store::{ListFilter, ListPage, SessionRow, Store};
 use serde_json::{Map, Value, json};
 
-use super::{
-    ScanProgress, SessionFileHealth, SessionFileList, SessionFileSummary, json_reply as reply,
-    request,
-};
+use super::{json_reply as reply, request};
 use crate::{HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// Maximum number of gateway sessions in the list.
@@ -181,7 +179,7 @@ impl ConsoleSessionRow<'_> {
     fn health(&self) -> &'static str {
         match self {
             ConsoleSessionRow::File(file) => {
-                file.check.as_ref().map_or("unknown", |check| SessionFileHealth::name(check.health))
+                file.check.as_ref().map_or("unknown", |check| check.health.name())
             }
             ConsoleSessionRow::Gateway(session) => session.health,
         }

@@ -4,11 +4,16 @@
 mod plan;
 mod setup;
 mod reasoning;
+mod api_error;
+mod reply_channel;
 
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use foxwedge_agent::{ClientToolCall, RequestTail};
+use foxwedge_agents::{
+    AgentConfig, AgentError, AgentHandle, AgentRequest, AgentStartRequest, BodyChunk,
+    ClientToolCall, NoteRecorder, RequestTail,
+};
 use foxwedge_core::Format;
 use foxwedge_formats::{
     model::{ModelResponse, encode_reply},
@@ -21,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use plan::{AgentPlan, AgentStart, plan_from_history, reply_seed};
 use reasoning::{is_about_reasoning, remove_reasoning};
+use reply_channel::ReplyChannel;
 
 use super::{
     EngineShared,
@@ -28,11 +34,8 @@ use super::{
     prepare::RoutedRequest,
     send::{UpstreamResponse, run_stopped_error},
 };
-use crate::agent::{BodyChunk, ReplyChannel};
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
-    agent::{AgentHandle, AgentRequest, AgentStartRequest},
-    config,
     record::SideChannel,
     session::{self, SessionGuard},
 };
@@ -48,7 +51,7 @@ const AGENT_GONE_CODE: &str = "agent_died";
 
 /// What a request needs beside its body.
 pub(super) struct AgentRequestContext<'a> {
-    pub(super) agent: &'a Arc<config::AgentConfig>,
+    pub(super) agent: &'a Arc<AgentConfig>,
     pub(super) planned: PlannedRequest,
     pub(super) session_guard: &'a SessionGuard,
     pub(super) run: &'a Arc<str>,
@@ -148,12 +151,13 @@ async fn run_plan(
     if let AgentPlan::Continue { handle, tail } = plan {
         prepared.guarded.names.clone_from(&handle.names);
         let (chunks, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
-        let agent_request =
-            AgentRequest { tail, chunks, run: run.clone(), side: side_channel.clone() };
+        let notes = side_channel.clone().map(note_recorder);
+        let agent_request = AgentRequest { tail, chunks, run: run.clone(), notes };
         match handle.send_request(agent_request, &mut replies).await {
             // It exited, perhaps before its first chunk: continue as if there had been no agent.
             None => {}
-            Some(BodyChunk::Failed(error)) if error.code == AGENT_GONE_CODE => {}
+            Some(BodyChunk::Failed(AgentError::Bridge(error))) if error.code == AGENT_GONE_CODE => {
+            }
             Some(first) => {
                 let reply = client_reply(engine, prepared, &handle, first, replies).await?;
                 return Ok(AgentReply { reply, agent: Some(handle), resume_points: Vec::new() });
@@ -178,18 +182,19 @@ async fn run_plan(
             seed: reply_seed(session_guard, prepared),
             ..RequestTail::default()
         };
+        let notes = side_channel.clone().map(note_recorder);
         let setup = slot.setup();
         let start_request = AgentStartRequest {
             agent: agent.clone(),
             body: history.clone(),
             model: agent_model(agent, prepared),
-            request: AgentRequest { tail, chunks, run: run.clone(), side: side_channel.clone() },
+            request: AgentRequest { tail, chunks, run: run.clone(), notes },
         };
         let handle = engine.agents.start(slot, start_request)?;
         let first = handle.next_chunk(&mut replies).await.ok_or_else(agent_gone_error)?;
         // A reasoning block is signed over everything before it, including the agent's own prompt,
         // which clients do not have. Without its reasoning blocks a history can continue.
-        if let BodyChunk::Failed(error) = &first
+        if let BodyChunk::Failed(AgentError::Bridge(error)) = &first
             && is_about_reasoning(error)
             && remove_reasoning(&mut history)
         {
@@ -202,8 +207,13 @@ async fn run_plan(
     }
 }
 
+/// Records the notes of an agent in the run.
+fn note_recorder(mut side_channel: SideChannel) -> NoteRecorder {
+    NoteRecorder::new(move |note| side_channel.record_note(note))
+}
+
 /// The model to request from the agent.
-fn agent_model(agent: &config::AgentConfig, prepared: &RoutedRequest) -> Option<String> {
+fn agent_model(agent: &AgentConfig, prepared: &RoutedRequest) -> Option<String> {
     match &prepared.route.upstream_model {
         Some(rename) => Some(rename.to_string()),
         None => agent.kind.model(&prepared.requested_model).map(str::to_owned),
@@ -219,7 +229,7 @@ async fn client_reply(
     mut rest: mpsc::Receiver<BodyChunk>,
 ) -> Result<UpstreamResponse, ApiError> {
     match (first, prepared.stream) {
-        (BodyChunk::Failed(error), _) => Err(error),
+        (BodyChunk::Failed(error), _) => Err(error.into()),
         (first, true) => Ok(upstream_reply(
             "text/event-stream",
             IncomingBody::from_local(ReplyChannel::new(first, rest)),
@@ -267,7 +277,7 @@ async fn read_full_reply(
                 body.extend_from_slice(&bytes);
                 true
             }
-            BodyChunk::Failed(error) => return Err(error),
+            BodyChunk::Failed(error) => return Err(error.into()),
         };
         if body.len() > max_bytes {
             let message = "the agent's reply is too long";

@@ -1,4 +1,4 @@
-//! The fields of a log line and its text and JSON forms.
+//! The fields of a log line, its text and JSON forms, and its `tracing` event.
 
 use std::{
     borrow::Cow,
@@ -10,6 +10,7 @@ use std::{
 use crate::RequestSummary;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
+use tracing::Level;
 
 /// A finished request.
 #[derive(Debug)]
@@ -53,6 +54,17 @@ pub(crate) enum DeliveryOutcome {
     Failed,
 }
 
+impl DeliveryOutcome {
+    /// Name in the log; `None` for a complete reply.
+    fn name(self) -> Option<&'static str> {
+        match self {
+            DeliveryOutcome::Complete => None,
+            DeliveryOutcome::ClientGone => Some("client-gone"),
+            DeliveryOutcome::Failed => Some("broken"),
+        }
+    }
+}
+
 /// The style of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LogStyle {
@@ -60,6 +72,12 @@ pub(super) enum LogStyle {
     Colored,
     Json,
 }
+
+/// The target of the `tracing` event of a request.
+pub(super) const REQUEST_TARGET: &str = "foxwedge::request";
+
+/// The message of every line.
+const MESSAGE: &str = "request served";
 
 /// Maximum length of a client-chosen value.
 const MAX_VALUE_CHARS: usize = 128;
@@ -72,8 +90,8 @@ impl RequestLogLine {
             LogStyle::Plain => self.write_text(to, &["", "", ""]),
             LogStyle::Colored => {
                 let status = match self.level() {
-                    "error" => "\x1b[31m",
-                    "warn" => "\x1b[33m",
+                    Level::ERROR => "\x1b[31m",
+                    Level::WARN => "\x1b[33m",
                     _ => "\x1b[32m",
                 };
                 self.write_text(to, &["\x1b[2m", status, "\x1b[0m"]);
@@ -104,8 +122,13 @@ impl RequestLogLine {
     fn write_json(&self, to: &mut String) {
         let mut object = Map::new();
         object.insert("time".into(), timestamp(self.at).into());
-        object.insert("level".into(), self.level().into());
-        object.insert("message".into(), "request served".into());
+        let level = match self.level() {
+            Level::ERROR => "error",
+            Level::WARN => "warn",
+            _ => "info",
+        };
+        object.insert("level".into(), level.into());
+        object.insert("message".into(), MESSAGE.into());
         object.insert("method".into(), self.method.as_str().into());
         object.insert("path".into(), self.path.as_ref().into());
         object.insert("status".into(), self.status.as_u16().into());
@@ -116,24 +139,73 @@ impl RequestLogLine {
         to.push_str(&Value::Object(object).to_string());
     }
 
-    fn level(&self) -> &'static str {
+    fn level(&self) -> Level {
         match self.ended {
-            DeliveryOutcome::Failed => "error",
+            DeliveryOutcome::Failed => Level::ERROR,
             DeliveryOutcome::Complete | DeliveryOutcome::ClientGone
                 if self.status.is_server_error() =>
             {
-                "error"
+                Level::ERROR
             }
             DeliveryOutcome::Complete | DeliveryOutcome::ClientGone
                 if self.status.is_client_error() =>
             {
-                "warn"
+                Level::WARN
             }
-            DeliveryOutcome::Complete | DeliveryOutcome::ClientGone => "info",
+            DeliveryOutcome::Complete | DeliveryOutcome::ClientGone => Level::INFO,
         }
     }
 
-    /// The fields of both forms.
+    /// Emits the line as a `tracing` event with the fields of the JSON form.
+    pub(super) fn emit(&self) {
+        let summary = &self.summary;
+        let text = |value: &Option<Arc<str>>| value.as_deref().map(sanitize);
+        // The level of an event is a constant, so each level has its own.
+        macro_rules! emit {
+            ($level:expr) => {
+                tracing::event!(
+                    target: REQUEST_TARGET,
+                    $level,
+                    method = self.method.as_str(),
+                    path = &*self.path,
+                    status = self.status.as_u16(),
+                    milliseconds = milliseconds(self.until_end),
+                    request.id = &*self.id,
+                    owner = text(&self.owner),
+                    model = text(&summary.model),
+                    upstream = text(&summary.upstream),
+                    session.id = text(&summary.session),
+                    run.id = text(&summary.run),
+                    "match" = summary.match_kind,
+                    action = summary.action.map(|action| action.name()),
+                    findings = self.findings(),
+                    ignored_results = text(&summary.ignored_results),
+                    trouble = summary.error_code,
+                    first_ms = milliseconds(self.until_first_byte),
+                    bytes.in = self.bytes_in,
+                    bytes.out = self.bytes_out,
+                    ended = self.ended.name(),
+                    agent = self.agent.as_deref().map(sanitize),
+                    "{MESSAGE}"
+                )
+            };
+        }
+        match self.level() {
+            Level::ERROR => emit!(Level::ERROR),
+            Level::WARN => emit!(Level::WARN),
+            _ => emit!(Level::INFO),
+        }
+    }
+
+    /// The number of findings by rule.
+    fn findings(&self) -> Option<String> {
+        let findings = self.summary.findings.iter();
+        let findings: Vec<_> =
+            findings.map(|finding| format!("FW{}={}", finding.code, finding.count)).collect();
+        (!findings.is_empty()).then(|| findings.join(","))
+    }
+
+    /// The fields of the text and JSON forms.
     fn fields(&self) -> Vec<(&'static str, Value)> {
         let summary = &self.summary;
         let mut fields = vec![("request.id", Value::from(&*self.id))];
@@ -147,25 +219,13 @@ impl RequestLogLine {
         field("run.id", text(&summary.run));
         field("match", summary.match_kind.map(Value::from));
         field("action", summary.action.map(|action| action.name().into()));
-        let findings: Vec<_> = summary
-            .findings
-            .iter()
-            .map(|finding| format!("FW{}={}", finding.code, finding.count))
-            .collect();
-        field("findings", (!findings.is_empty()).then(|| findings.join(",").into()));
+        field("findings", self.findings().map(Value::from));
         field("ignored_results", text(&summary.ignored_results));
         field("trouble", summary.error_code.map(Value::from));
         field("first_ms", Some(json!(milliseconds(self.until_first_byte))));
         field("bytes.in", Some(self.bytes_in.into()));
         field("bytes.out", Some(self.bytes_out.into()));
-        field(
-            "ended",
-            match self.ended {
-                DeliveryOutcome::Complete => None,
-                DeliveryOutcome::ClientGone => Some("client-gone".into()),
-                DeliveryOutcome::Failed => Some("broken".into()),
-            },
-        );
+        field("ended", self.ended.name().map(Value::from));
         field("agent", self.agent.as_deref().map(|agent| sanitize(agent).into()));
         fields
     }

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
+use foxwedge_agents::AgentPresence;
 use foxwedge_core::Format;
 use foxwedge_formats::{model, stream::event::StreamEvent};
 use http::StatusCode;
@@ -18,7 +19,6 @@ use super::{
 };
 use crate::{
     GuardedRequest,
-    agent_presence::AgentPresence,
     config::{ContentRecording, GuardMode},
     metrics::DroppedItem,
 };

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use foxwedge_agent::{BridgeNote, PermissionDecision, PermissionKind, PermissionRequest};
+use foxwedge_agents::{BridgeNote, PermissionDecision, PermissionKind, PermissionRequest};
 use foxwedge_run::{
     self as run, ActivityCard, ApprovalVerdict, CallRef, EventPayload, RawJson, ToolCallUpdate,
     ToolOutcome, ToolResult, ToolStatus,

@@ -7,10 +7,11 @@ use std::{
     time::Duration,
 };
 
+use foxwedge_agents::AgentPresence;
 use tokio::time::Instant;
 
 use super::queue::RecordCommand;
-use crate::{agent_presence::AgentPresence, metrics::Metrics};
+use crate::metrics::Metrics;
 
 /// Maximum number of waiting runs; the oldest is interrupted.
 pub(super) const MAX_WAITING_RUNS: usize = 10_000;
@@ -239,7 +240,8 @@ mod tests {
     #[test]
     fn a_live_agent_closes_its_own_calls_and_its_run_continues() {
         let (waiting, now) = (RunsAwaitingTools::new(10, Metrics::new()), Instant::now());
-        let (gone, presence) = AgentPresence::pair();
+        let (gone, exited) = tokio::sync::watch::channel(false);
+        let presence = AgentPresence::new(exited);
         let session: Arc<str> = "s".into();
         let with_agent = |presence: &AgentPresence| RunAwaitingTools {
             agent: Some(presence.clone()),

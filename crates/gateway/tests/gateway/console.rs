@@ -1,21 +1,21 @@
 //! The console: access rules, and hostile requests.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{fs, net::SocketAddr};
 
 use foxwedge_gateway::config::GatewayConfig;
 use serde_json::{Value, json};
 
 use crate::{
     client::{Answer, get, post, send},
-    machine::{FakeMachine, SESSIONS},
+    machine::{CANARY, LIVE, LONG, LONG_MESSAGES, Machine, SESSIONS},
     server::{CHAT, Server, TOKEN, config},
 };
 
 const ADMIN: &str = "canary-token-bob";
 
-async fn start(config: GatewayConfig) -> (Server, Arc<FakeMachine>) {
-    let machine = Arc::new(FakeMachine::default());
-    (Server::start_on(config, Some(machine.clone())).await, machine)
+async fn start(config: GatewayConfig) -> (Server, Machine) {
+    let machine = Machine::new();
+    (Server::start_on(config, Some(machine.sessions.clone())).await, machine)
 }
 
 fn bearer(token: &str) -> String {
@@ -41,8 +41,11 @@ fn code(answer: &Answer) -> (u16, String) {
 async fn only_an_administrator_at_the_machine_sees_files() {
     let (server, machine) = start(config()).await;
     let to = server.address;
-    let path = "/v1/console/sessions/f-0/messages";
-    let with = |headers: &str| format!("GET {path} HTTP/1.1\r\nconnection: close\r\n{headers}\r\n");
+    let base = format!("/v1/console/sessions/{}", machine.id(0));
+    let before = fs::read(machine.file(0)).expect("a file");
+    let with = |headers: &str| {
+        format!("GET {base}/messages HTTP/1.1\r\nconnection: close\r\n{headers}\r\n")
+    };
     let (admin, user) = (bearer(ADMIN), bearer(TOKEN));
     let host = "host: localhost\r\n";
     let table = [
@@ -64,23 +67,20 @@ async fn only_an_administrator_at_the_machine_sees_files() {
         (format!("host: evil.example\r\n{admin}"), 403, "host_not_allowed"),
         (format!("host: localhost.evil.example\r\n{admin}"), 403, "host_not_allowed"),
     ];
-    let mut seen = 0;
     for (headers, status, expected) in table {
         let answer = send(to, with(&headers)).await;
         assert_eq!(code(&answer), (status, expected.to_owned()), "{headers}");
-        seen += usize::from(status == 200);
+        assert_eq!(answer.body.contains(CANARY), status == 200, "{headers}");
     }
-    // No other request reached the machine.
-    assert_eq!(machine.calls.lock().expect("nobody panicked").len(), seen);
     // Callers without access cannot change anything either.
     for (path, body) in [("repair", r#"{"plan":"p"}"#), ("undo", "")] {
-        let path = format!("/v1/console/sessions/f-0/{path}");
+        let path = format!("{base}/{path}");
         assert_eq!(code(&send(to, post(&path, &user, body)).await).1, "files_for_admins");
         let foreign = format!("{admin}origin: https://evil.example\r\n");
         assert_eq!(code(&send(to, post(&path, &foreign, body)).await).1, "origin_not_allowed");
         assert_eq!(send(to, post(&path, "", body)).await.status, 401);
     }
-    assert_eq!(machine.calls.lock().expect("nobody panicked").len(), seen);
+    assert_eq!(fs::read(machine.file(0)).expect("a file"), before);
     server.end().await;
 }
 
@@ -97,10 +97,10 @@ async fn files_can_be_switched_off_and_need_a_token() {
         let list = fetch_json(to, "/v1/console/sessions").await;
         assert_eq!((&list["data"], &list["files"]["enabled"]), (&json!([]), &json!(false)));
         for path in ["", "/messages", "/tree", "/records", "/findings", "/repair", "/repair.md"] {
-            let answer = fetch(to, &format!("/v1/console/sessions/f-0{path}")).await;
+            let path = format!("/v1/console/sessions/{}{path}", machine.id(0));
+            let answer = fetch(to, &path).await;
             assert_eq!(code(&answer), (403, expected.to_owned()), "{path}");
         }
-        assert_eq!(machine.calls.lock().expect("nobody panicked").len(), 0);
         server.end().await;
     }
     // Without access to local sessions there are none.
@@ -111,8 +111,9 @@ async fn files_can_be_switched_off_and_need_a_token() {
 
 #[tokio::test]
 async fn sessions_are_listed_page_by_page_and_filtered() {
-    let (server, _) = start(config()).await;
+    let (server, machine) = start(config()).await;
     let to = server.address;
+    machine.scanned().await;
     let chat = send(to, post("/v1/chat/completions", &bearer(ADMIN), CHAT)).await;
     assert_eq!(chat.status, 200, "{}", chat.body);
     let ids = |page: &Value| -> Vec<String> {
@@ -124,9 +125,9 @@ async fn sessions_are_listed_page_by_page_and_filtered() {
     assert_eq!(all["data"][0]["source"], "gateway");
     assert_eq!(all["data"][0]["health"], "ok");
     assert_eq!(ids(&all).len(), SESSIONS + 1);
-    assert_eq!(all["scan"]["state"], "running");
+    assert_eq!((&all["scan"]["state"], &all["scan"]["looked"]), (&json!("done"), &json!(SESSIONS)));
     assert_eq!(all["counts"]["needs-repair"], 3);
-    assert_eq!(all["counts"]["unknown"], 1);
+    assert_eq!(all["counts"]["unreadable"], 1);
     // Every row appears once for any page size, although pairs of rows have the same time.
     for limit in 1..=4 {
         let (mut seen, mut after) = (Vec::new(), String::new());
@@ -143,7 +144,7 @@ async fn sessions_are_listed_page_by_page_and_filtered() {
         ("source=file", 6),
         ("source=gateway", 1),
         ("source=file&health=needs-repair", 2),
-        ("health=needs-repair,unknown&sub_agents=true", 4),
+        ("health=needs-repair,unreadable&sub_agents=true", 4),
         ("rule=FW101", 2),
         ("rule=unanswered-call", 2),
         ("q=NUMBER+4", 1),
@@ -194,34 +195,50 @@ async fn invalid_names_reach_no_other_file() {
         assert_eq!(answer.status, 404, "{path}");
     }
     assert_eq!(code(&fetch(to, "/v1/console/sessions/f-99").await).1, "session_not_found");
-    assert_eq!(machine.calls.lock().expect("nobody panicked").len(), 0);
-    // A panic becomes an error without details, and the next request is served.
-    let answer = fetch(to, "/v1/console/sessions/f-panic").await;
-    assert_eq!(code(&answer), (500, "internal_error".to_owned()));
-    assert!(!answer.body.contains("canary"), "{}", answer.body);
-    assert_eq!(fetch_json(to, "/v1/console/sessions/f-0").await["version"], "v1");
+    let about = fetch_json(to, &format!("/v1/console/sessions/{}", machine.id(0))).await;
+    assert!(about["version"].is_string(), "{about}");
     server.end().await;
 }
 
 #[tokio::test]
-async fn requests_reach_the_machine_and_its_errors_reach_the_client() {
-    let (server, _) = start(config()).await;
+async fn pages_of_a_session_are_what_the_request_asks_for() {
+    let (server, machine) = start(config()).await;
     let to = server.address;
-    for (path, expected) in [
-        ("messages?from=-5&limit=9999", "messages None f-0 -5 500"),
-        ("messages?q=two+words", "messages Some(\"two words\") f-0 0 100"),
-        ("tree?kind=messages", "tree Messages f-0 0 100"),
-        ("records", "records 16384 f-0 1 100"),
-        ("records?bytes=99999999&from=3", "records 1048576 f-0 3 100"),
-        ("findings", "findings f-0 0 100"),
-        ("repair?from=7&limit=1", "plan f-0 7 1"),
-        ("compaction?fraction=0.5", "compaction File(\"f-0\") fraction 0.5 None"),
-        ("compaction?budget=900&model=m", "compaction File(\"f-0\") budget 900 Some(\"m\")"),
+    let base = format!("/v1/console/sessions/{}", machine.id(LONG));
+    let last = LONG_MESSAGES - 5;
+    for (path, from, rows, total) in [
+        ("messages".to_owned(), 0, 100, LONG_MESSAGES),
+        ("messages?limit=9999".to_owned(), 0, 500, LONG_MESSAGES),
+        ("messages?from=-5&limit=9999".to_owned(), last, 5, LONG_MESSAGES),
+        ("messages?q=two+words+300".to_owned(), 0, 1, LONG_MESSAGES),
+        // The first record is not a message.
+        ("tree?from=600".to_owned(), 600, 2, LONG_MESSAGES + 1),
+        ("tree?from=600&kind=messages".to_owned(), 600, 1, LONG_MESSAGES),
+        ("records".to_owned(), 1, 100, LONG_MESSAGES + 1),
+        ("records?from=600".to_owned(), 600, 3, LONG_MESSAGES + 1),
+        ("findings".to_owned(), 0, 0, 0),
     ] {
-        let found = fetch_json(to, &format!("/v1/console/sessions/f-0/{path}")).await;
-        assert_eq!(found["asked"], expected, "{path}");
+        let page = fetch_json(to, &format!("{base}/{path}")).await;
+        assert_eq!(page["data"].as_array().map(Vec::len), Some(rows), "{path}");
+        assert_eq!((&page["from"], &page["total"]), (&json!(from), &json!(total)), "{path}");
     }
-    let markdown = fetch(to, "/v1/console/sessions/f-0/repair.md").await;
+    for (bytes, expected) in [("", 16_384), ("&bytes=99", 99), ("&bytes=99999999", 1_048_576)] {
+        let path = format!("{base}/records?from={}{bytes}", LONG_MESSAGES + 1);
+        let page = fetch_json(to, &path).await;
+        assert_eq!(page["data"][0]["text"].as_str().map(str::len), Some(expected), "{bytes}");
+    }
+    let base = format!("/v1/console/sessions/{}", machine.id(0));
+    assert_eq!(fetch_json(to, &format!("{base}/findings")).await["data"][0]["code"], "FW101");
+    let plan = fetch_json(to, &format!("{base}/repair?from=1&limit=1")).await;
+    assert_eq!((&plan["from"], plan["data"].as_array().map(Vec::len)), (&json!(1), Some(1)));
+    for (query, expected) in [
+        ("fraction=0.5", json!({ "fraction": 0.5, "budget": null })),
+        ("budget=900&model=m", json!({ "fraction": null, "budget": 900 })),
+    ] {
+        let preview = fetch_json(to, &format!("{base}/compaction?{query}")).await;
+        assert_eq!(preview["asked"], expected, "{query}");
+    }
+    let markdown = fetch(to, &format!("{base}/repair.md")).await;
     assert_eq!(markdown.header("content-type"), "text/markdown; charset=utf-8");
     for path in [
         "messages?from=x",
@@ -235,37 +252,10 @@ async fn requests_reach_the_machine_and_its_errors_reach_the_client() {
         "compaction?budget=-1",
         "compaction?fraction=0.5&budget=9",
     ] {
-        let answer = fetch(to, &format!("/v1/console/sessions/f-0/{path}")).await;
+        let answer = fetch(to, &format!("{base}/{path}")).await;
         assert_eq!(code(&answer), (400, "bad_request".to_owned()), "{path}");
     }
-    let repair = "/v1/console/sessions/f-0/repair";
-    for (body, status, expected) in [
-        (r#"{"plan":"live"}"#, 409, "session_live"),
-        (r#"{"plan":"changed"}"#, 409, "file_changed"),
-        (r#"{"plan":"failed"}"#, 500, "repair_failed"),
-        (r#"{"plan":1}"#, 400, "bad_request"),
-        (r#"{"plan":"p","force":true}"#, 400, "bad_request"),
-        ("{}", 400, "bad_request"),
-        ("", 400, "bad_request"),
-    ] {
-        let answer = send(to, post(repair, &bearer(ADMIN), body)).await;
-        assert_eq!(code(&answer), (status, expected.to_owned()), "{body}");
-    }
-    let done = send(to, post(repair, &bearer(ADMIN), r#"{"plan":"p"}"#)).await;
-    assert_eq!(done.json()["asked"], "repair f-0 p");
-    let undo = "/v1/console/sessions/f-0/undo";
-    for (body, status) in [("", 200), ("{}", 200), (r#"{"force":true}"#, 400), ("x", 400)] {
-        let answer = send(to, post(undo, &bearer(ADMIN), body)).await;
-        assert_eq!(answer.status, status, "{body}: {}", answer.body);
-    }
-    for (method, path, status) in
-        [("GET", "undo", 405), ("DELETE", "repair", 405), ("POST", "messages", 405)]
-    {
-        let text = get(&format!("/v1/console/sessions/f-0/{path}"), &bearer(ADMIN));
-        let answer = send(to, text.replacen("GET", method, 1)).await;
-        assert_eq!(answer.status, status, "{method} {path}");
-    }
-    let body = r#"{"body":[{"role":"user"}],"format":"openai-chat","budget":5}"#;
+    let body = r#"{"body":[{"role":"user","content":"hello"}],"format":"openai-chat","budget":50}"#;
     let preview = "/v1/console/compaction";
     let answer = send(to, post(preview, &bearer(TOKEN), body)).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -273,6 +263,60 @@ async fn requests_reach_the_machine_and_its_errors_reach_the_client() {
     {
         let answer = send(to, post(preview, &bearer(TOKEN), body)).await;
         assert_eq!(code(&answer), (400, "bad_request".to_owned()), "{body}");
+    }
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_session_is_repaired_and_restored_and_errors_reach_the_client() {
+    let (server, machine) = start(config()).await;
+    let to = server.address;
+    let base = |number: usize| format!("/v1/console/sessions/{}", machine.id(number));
+    let plan_of = async |number: usize| {
+        let plan = fetch_json(to, &format!("{}/repair", base(number))).await["plan"].clone();
+        json!({ "plan": plan }).to_string()
+    };
+    let repair = async |number: usize, body: &str| {
+        send(to, post(&format!("{}/repair", base(number)), &bearer(ADMIN), body)).await
+    };
+    let undo =
+        async |body: &str| send(to, post(&format!("{}/undo", base(0)), &bearer(ADMIN), body)).await;
+    let broken = fs::read(machine.file(0)).expect("a file");
+    let plan = plan_of(0).await;
+    for (number, body, status, expected) in [
+        (0, r#"{"plan":"p"}"#, 409, "file_changed"),
+        (0, r#"{"plan":1}"#, 400, "bad_request"),
+        (0, r#"{"plan":"p","force":true}"#, 400, "bad_request"),
+        (0, "{}", 400, "bad_request"),
+        (0, "", 400, "bad_request"),
+        (LIVE, &*plan_of(LIVE).await, 409, "session_live"),
+        (LONG, r#"{"plan":"p"}"#, 409, "nothing_to_repair"),
+    ] {
+        let answer = repair(number, body).await;
+        assert_eq!(code(&answer), (status, expected.to_owned()), "{number} {body}");
+    }
+    assert_eq!(code(&undo("").await), (409, "nothing_to_undo".to_owned()));
+    let writable = fs::metadata(machine.file(0)).expect("a file").permissions();
+    let mut read_only = writable.clone();
+    read_only.set_readonly(true);
+    fs::set_permissions(machine.file(0), read_only).expect("it is ours");
+    assert_eq!(code(&repair(0, &plan).await), (500, "repair_failed".to_owned()));
+    assert_eq!(fs::read(machine.file(0)).expect("a file"), broken);
+    fs::set_permissions(machine.file(0), writable).expect("it is ours");
+    let done = repair(0, &plan).await;
+    assert_eq!((done.status, &done.json()["health"]), (200, &json!("ok")), "{}", done.body);
+    assert_ne!(fs::read(machine.file(0)).expect("a file"), broken);
+    for (body, status) in [(r#"{"force":true}"#, 400), ("x", 400), ("{}", 200), ("", 409)] {
+        let answer = undo(body).await;
+        assert_eq!(answer.status, status, "{body}: {}", answer.body);
+    }
+    assert_eq!(fs::read(machine.file(0)).expect("a file"), broken);
+    for (method, path, status) in
+        [("GET", "undo", 405), ("DELETE", "repair", 405), ("POST", "messages", 405)]
+    {
+        let text = get(&format!("{}/{path}", base(0)), &bearer(ADMIN));
+        let answer = send(to, text.replacen("GET", method, 1)).await;
+        assert_eq!(answer.status, status, "{method} {path}");
     }
     server.end().await;
 }

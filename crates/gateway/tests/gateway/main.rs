@@ -11,6 +11,7 @@ mod console;
 mod console_feed;
 mod machine;
 mod drain;
+mod events;
 mod replies;
 mod secrets;
 mod words;

@@ -7,15 +7,15 @@ use std::{
 };
 
 use foxwedge_core::Format;
-use foxwedge_gateway::{DrainReport, GatewayServer, console::LocalSessions};
 use foxwedge_gateway::{
-    GatewayEngine,
+    DrainReport, GatewayEngine, GatewayServer,
     config::{
         AccessConfig, AccessToken, ConsoleConfig, GatewayConfig, GatewayLimits, GatewayLogFormat,
         GatewayTimeouts, GuardConfig, ModelRoute, RecordConfig, SessionConfig, TelemetryConfig,
         TokenScope,
     },
 };
+use foxwedge_local::console::LocalSessions;
 use foxwedge_store::{AnyStore, StoreUrl};
 use foxwedge_upstream::{
     SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport, http::NetworkConfig,
@@ -114,7 +114,7 @@ impl Server {
     /// Starts a gateway whose console can see local sessions.
     pub(crate) async fn start_on(
         config: GatewayConfig,
-        machine: Option<Arc<dyn LocalSessions>>,
+        machine: Option<Arc<LocalSessions>>,
     ) -> Server {
         let config = Arc::new(config);
         let store = Arc::new(AnyStore::open(&config.store).await.expect("memory"));

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use foxwedge_sessions::SessionAgent;
 
-use super::{SessionOrigin, SessionSearch, env_folder, read_session_id};
+use super::{SessionOrigin, SessionSearch, read_session_id};
 
 /// Levels of subfolders that may hold sub-agents: workflows have their own folders.
 const SUB_AGENT_DEPTH: usize = 4;
 
-pub(super) fn find_sessions(search: &mut SessionSearch) {
-    let mut roots = Vec::from_iter(search.env_or_home_folder("CLAUDE_CONFIG_DIR", ".claude"));
-    if env_folder("CLAUDE_CONFIG_DIR").is_none() {
-        roots.extend(search.home.as_ref().map(|home| home.join(".config/claude")));
+pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
+    let mut roots = Vec::from_iter(search.folders.variable_or_home("CLAUDE_CONFIG_DIR", ".claude"));
+    if search.folders.variable("CLAUDE_CONFIG_DIR").is_none() {
+        roots.extend(search.folders.home().map(|home| home.join(".config/claude")));
     }
     for root in roots {
         for project in search.list_folders(&root.join("projects")) {
@@ -22,7 +22,7 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
     }
 }
 
-fn find_in_project(search: &mut SessionSearch, folder: &Path, project: &str) {
+fn find_in_project(search: &mut SessionSearch<'_>, folder: &Path, project: &str) {
     for file in search.list_files(folder) {
         let Some(id) = file.name.strip_suffix(".jsonl") else { continue };
         let origin = match is_sub_agent(id) {

@@ -10,7 +10,8 @@ use std::{
 use foxwedge_sessions::SessionAgent;
 use serde::Deserialize;
 
-use super::{SessionOrigin, SessionSearch, env_folder};
+use super::{SessionOrigin, SessionSearch};
+use crate::user_folders::UserFolders;
 
 /// Folder names of editors.
 const EDITORS: [&str; 6] =
@@ -35,8 +36,8 @@ const EXTENSIONS: [(&str, &str); 4] = [
 
 const FILE: &str = "api_conversation_history.json";
 
-pub(super) fn find_sessions(search: &mut SessionSearch) {
-    let storages: Vec<PathBuf> = editor_folders(search.home.as_deref())
+pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
+    let storages: Vec<PathBuf> = editor_folders(search.folders)
         .into_iter()
         .map(|editor| editor.join("User/globalStorage"))
         .collect();
@@ -45,18 +46,19 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
             find_in_storage(search, &storage.join(extension), product);
         }
     }
-    if let Some(own) = env_folder("CLINE_DATA_DIR").or_else(|| {
-        search.env_or_home_folder("CLINE_DIR", ".cline").map(|folder| folder.join("data"))
+    if let Some(own) = search.folders.variable("CLINE_DATA_DIR").or_else(|| {
+        search.folders.variable_or_home("CLINE_DIR", ".cline").map(|folder| folder.join("data"))
     }) {
         find_in_storage(search, &own, "cline");
     }
 }
 
 /// The data folders of editors, on every operating system.
-fn editor_folders(home: Option<&Path>) -> Vec<PathBuf> {
-    let configuration = env_folder("XDG_CONFIG_HOME").or_else(|| Some(home?.join(".config")));
-    let library = home.map(|home| home.join("Library/Application Support"));
-    let roots = [configuration, library, env_folder("APPDATA")];
+fn editor_folders(folders: &UserFolders) -> Vec<PathBuf> {
+    let home = folders.home();
+    let configuration = folders.variable_or_home("XDG_CONFIG_HOME", ".config");
+    let library = home.as_ref().map(|home| home.join("Library/Application Support"));
+    let roots = [configuration, library, folders.variable("APPDATA")];
     let mut folders: Vec<PathBuf> = roots
         .into_iter()
         .flatten()
@@ -66,7 +68,7 @@ fn editor_folders(home: Option<&Path>) -> Vec<PathBuf> {
     folders
 }
 
-fn find_in_storage(search: &mut SessionSearch, root: &Path, product: &'static str) {
+fn find_in_storage(search: &mut SessionSearch<'_>, root: &Path, product: &'static str) {
     let tasks = search.list_folders(&root.join("tasks"));
     if tasks.is_empty() {
         return;

@@ -7,8 +7,8 @@ use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch};
 
-pub(super) fn find_sessions(search: &mut SessionSearch) {
-    let Some(root) = search.env_or_home_folder("CODEX_HOME", ".codex") else { return };
+pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
+    let Some(root) = search.folders.variable_or_home("CODEX_HOME", ".codex") else { return };
     for folder in ["sessions", "archived_sessions"] {
         let files = search.list_files_below(&root.join(folder), 3);
         let paths: HashSet<_> = files.iter().map(|file| file.path.clone()).collect();

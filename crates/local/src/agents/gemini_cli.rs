@@ -13,9 +13,9 @@ use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch, read_session_id};
 
-pub(super) fn find_sessions(search: &mut SessionSearch) {
+pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
     let Some(root) =
-        search.env_or_home_folder("GEMINI_CLI_HOME", "").map(|home| home.join(".gemini"))
+        search.folders.variable_or_home("GEMINI_CLI_HOME", "").map(|home| home.join(".gemini"))
     else {
         return;
     };
@@ -30,7 +30,7 @@ pub(super) fn find_sessions(search: &mut SessionSearch) {
     }
 }
 
-fn find_in_chats(search: &mut SessionSearch, chats: &Path, project: String) {
+fn find_in_chats(search: &mut SessionSearch<'_>, chats: &Path, project: String) {
     let files = search.list_files(chats);
     let names: HashSet<String> = files.iter().map(|file| file.name.clone()).collect();
     for file in files {

@@ -4,8 +4,8 @@ use foxwedge_sessions::SessionAgent;
 
 use super::{SessionOrigin, SessionSearch};
 
-pub(super) fn find_sessions(search: &mut SessionSearch) {
-    let Some(root) = search.home.as_ref().map(|home| home.join(".neovate/projects")) else {
+pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
+    let Some(root) = search.folders.home().map(|home| home.join(".neovate/projects")) else {
         return;
     };
     for project in search.list_folders(&root) {

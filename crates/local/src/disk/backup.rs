@@ -13,12 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fingerprint::{ALGORITHM, ContentFingerprint},
-    ops,
+    ops, private_files,
     prune::PruneRule,
-    state_folder,
     temporary_file::{is_dead, parent_folder},
 };
-use crate::output::HelpfulError;
+use crate::{output::HelpfulError, user_folders::UserFolders};
 
 /// Old backups are removed once per process.
 static SWEPT: Once = Once::new();
@@ -75,9 +74,9 @@ impl BackupFolder {
         &self.folder
     }
 
-    /// The backup folder of this user.
-    pub fn locate() -> anyhow::Result<BackupFolder> {
-        Ok(BackupFolder { folder: state_folder::state_folder()?.join("backups") })
+    /// The backup folder of a user.
+    pub fn locate(folders: &UserFolders) -> anyhow::Result<BackupFolder> {
+        Ok(BackupFolder { folder: folders.state()?.join("backups") })
     }
 
     /// A backup folder at another path.
@@ -109,7 +108,7 @@ impl BackupFolder {
             undone: false,
         };
         let write_error = || format!("cannot write a backup to `{}`", self.folder.display());
-        state_folder::create_private_folder(&self.folder).with_context(write_error)?;
+        private_files::create_private_folder(&self.folder).with_context(write_error)?;
         SWEPT.call_once(|| {
             self.remove_unfinished();
             let all = self.list().unwrap_or_default();
@@ -137,7 +136,7 @@ impl BackupFolder {
         let mut number = 0;
         loop {
             let path = self.folder.join(format!("{stem}-{process}-{number}.bak"));
-            match ops::open_with(state_folder::private_options().create_new(true), &path) {
+            match ops::open_with(private_files::private_options().create_new(true), &path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 result => return result.map(|file| (path, file)),
             }
@@ -238,11 +237,12 @@ impl Backup {
     fn save(&self) -> io::Result<()> {
         let new_path = self.manifest_path.with_extension("new");
         let _ = fs::remove_file(&new_path);
-        let mut file = ops::open_with(state_folder::private_options().create_new(true), &new_path)?;
+        let mut file =
+            ops::open_with(private_files::private_options().create_new(true), &new_path)?;
         file.write_all(&serde_json::to_vec_pretty(&self.manifest)?)?;
         file.sync_all()?;
         ops::rename(&new_path, &self.manifest_path)?;
-        state_folder::sync_folder(parent_folder(&self.manifest_path));
+        private_files::sync_folder(parent_folder(&self.manifest_path));
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    state_folder,
+    private_files,
     temporary_file::{FilePrivacy, TemporaryFile, parent_folder},
 };
 use crate::output::write_buffered;
@@ -20,7 +20,7 @@ pub fn create_private(
     let temporary = write_temporary(path, write)?;
     match fs::hard_link(temporary.path(), path) {
         Ok(()) => {
-            state_folder::sync_folder(parent_folder(path));
+            private_files::sync_folder(parent_folder(path));
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),

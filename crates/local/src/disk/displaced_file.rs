@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{attributes, ops, state_folder, temporary_file};
+use super::{attributes, ops, private_files, temporary_file};
 
 /// A file next to another one, under our `.old` name.
 pub(super) struct DisplacedFile {
@@ -96,7 +96,7 @@ impl DisplacedFile {
 
     /// Removes it after the folder is synced. The caller has checked its content.
     pub(super) fn remove(self) {
-        state_folder::sync_folder(temporary_file::parent_folder(&self.path));
+        private_files::sync_folder(temporary_file::parent_folder(&self.path));
         let _ = ops::remove(&self.path);
     }
 }

@@ -12,9 +12,12 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    fingerprint::ContentFingerprint, process, snapshot::is_same, state_folder, temporary_file,
+    fingerprint::ContentFingerprint, private_files, process, snapshot::is_same, temporary_file,
 };
-use crate::output::{HelpfulError, clean};
+use crate::{
+    output::{HelpfulError, clean},
+    user_folders::UserFolders,
+};
 
 /// Exclusive right to write one file, until dropped.
 pub struct FileLock {
@@ -27,9 +30,9 @@ pub struct FileLock {
 
 impl FileLock {
     /// Locks the file at a path, and removes what dead processes left next to it.
-    pub fn acquire(path: &Path) -> anyhow::Result<FileLock> {
-        let mut lock = FileLock::acquire_in(&state_folder::state_folder()?.join("locks"), path)?;
-        lock.strays = temporary_file::sweep_aside(path);
+    pub fn acquire(folders: &UserFolders, path: &Path) -> anyhow::Result<FileLock> {
+        let mut lock = FileLock::acquire_in(&folders.state()?.join("locks"), path)?;
+        lock.strays = temporary_file::sweep_aside(folders, path);
         Ok(lock)
     }
 
@@ -49,11 +52,11 @@ impl FileLock {
             HelpfulError::new(format!("cannot create a lock in `{}`", folder.display()))
                 .help("set FOXWEDGE_STATE_DIR to a local folder that you can write to")
         };
-        state_folder::create_private_folder(folder).with_context(lock_error)?;
+        private_files::create_private_folder(folder).with_context(lock_error)?;
         let name = ContentFingerprint::of(path.as_os_str().as_encoded_bytes()).hash;
         let lock_path = folder.join(format!("{name}.lock"));
         loop {
-            let mut file = state_folder::private_options()
+            let mut file = private_files::private_options()
                 .read(true)
                 .create(true)
                 .truncate(false)

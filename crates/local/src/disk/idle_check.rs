@@ -9,8 +9,11 @@ use std::{
 use foxwedge_sessions::SessionAgent;
 use serde::Deserialize;
 
-use super::{process, state_folder, writers};
-use crate::{check_settings::shell_quote, outcome::SessionRef, output::HelpfulError};
+use super::{process, writers};
+use crate::{
+    check_settings::shell_quote, outcome::SessionRef, output::HelpfulError,
+    user_folders::UserFolders,
+};
 
 /// Proof that a file is idle. Holds the agent's lock, if there is one, until dropped.
 pub struct IdleProof {
@@ -19,6 +22,7 @@ pub struct IdleProof {
 
 /// Fails if another process writes the file.
 pub fn check_idle(
+    folders: &UserFolders,
     path: &Path,
     file: &Metadata,
     session: Option<&SessionRef>,
@@ -31,7 +35,8 @@ pub fn check_idle(
     let Some(session) = session else { return Ok(IdleProof { _locks: locks }) };
     match session.agent {
         SessionAgent::ClaudeCode => {
-            for folder in agent_folders(path, &["projects"], "CLAUDE_CONFIG_DIR", ".claude") {
+            let configured = folders.variable_or_home("CLAUDE_CONFIG_DIR", ".claude");
+            for folder in agent_folders(path, &["projects"], configured) {
                 if let Some(process) =
                     find_registered_process(&folder.join("sessions"), path, session)
                 {
@@ -42,8 +47,8 @@ pub fn check_idle(
             }
         }
         SessionAgent::Codex => {
-            let folders = ["sessions", "archived_sessions"];
-            for home in agent_folders(path, &folders, "CODEX_HOME", ".codex") {
+            let configured = folders.variable_or_home("CODEX_HOME", ".codex");
+            for home in agent_folders(path, &["sessions", "archived_sessions"], configured) {
                 locks.extend(thread_lock(&home, session).map_err(|owner| {
                     let reason = format!("this session is live: {owner} holds its lock");
                     busy_error(reason, path, Some(session))
@@ -75,13 +80,11 @@ fn busy_error(reason: String, path: &Path, session: Option<&SessionRef>) -> Help
 }
 
 /// The home folders of an agent: the one above the session file, and the configured one.
-fn agent_folders(path: &Path, folders: &[&str], variable: &str, default: &str) -> Vec<PathBuf> {
+fn agent_folders(path: &Path, folders: &[&str], configured: Option<PathBuf>) -> Vec<PathBuf> {
     let is_agent_folder =
         |above: &&Path| above.file_name().is_some_and(|n| folders.iter().any(|f| n == *f));
     let above_file =
         path.ancestors().find(is_agent_folder).and_then(Path::parent).map(Path::to_owned);
-    let configured = state_folder::env_path(variable)
-        .or_else(|| Some(state_folder::home_folder()?.join(default)));
     let real = |root: PathBuf| fs::canonicalize(&root).unwrap_or(root);
     let mut roots: Vec<PathBuf> = above_file.into_iter().chain(configured).map(real).collect();
     // Each folder once: our own lock would look like another process's lock.

@@ -15,8 +15,9 @@ use std::{
 
 use super::{
     backup::BackupFolder, displaced_file::DisplacedFile, fingerprint::ContentFingerprint, ops,
-    process, snapshot::is_same, state_folder,
+    private_files, process, snapshot::is_same,
 };
+use crate::user_folders::UserFolders;
 
 /// A temporary file. Dropping it removes it unless it was placed.
 pub(super) struct TemporaryFile {
@@ -75,7 +76,7 @@ impl TemporaryFile {
     ) -> io::Result<()> {
         rename(&self.path, path)?;
         self.placed = true;
-        state_folder::sync_folder(parent_folder(path));
+        private_files::sync_folder(parent_folder(path));
         Ok(())
     }
 
@@ -166,13 +167,13 @@ fn sweep_now(folder: &Path) -> LeftoverFiles {
 
 /// Removes `.old` files that dead processes left next to a file, if their content is in a backup or
 /// was written by us. Returns the others. The caller holds the lock of the file.
-pub(super) fn sweep_aside(path: &Path) -> Vec<PathBuf> {
+pub(super) fn sweep_aside(folders: &UserFolders, path: &Path) -> Vec<PathBuf> {
     sweep_folder(parent_folder(path));
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let known = swept.get_or_insert_default();
     let left = known.get_mut(parent_folder(path)).and_then(|names| names.remove(&short_name(path)));
     drop(swept);
-    match (left, BackupFolder::locate()) {
+    match (left, BackupFolder::locate(folders)) {
         (Some(left), Ok(backups)) => remove_known(path, left, &backups),
         (left, _) => left.unwrap_or_default(),
     }

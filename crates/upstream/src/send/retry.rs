@@ -20,6 +20,10 @@ use crate::{
     http::{HttpClient, HttpError, HttpErrorKind, HttpStage, IncomingBody},
 };
 
+/// The target of the `tracing` events of this module. They hold names from the configuration and
+/// numbers, never an address, a header or content.
+const TARGET: &str = "foxwedge::upstream";
+
 /// Maximum bytes of an error body that are read.
 const MAX_ERROR_BODY: usize = 1 << 20;
 
@@ -106,6 +110,7 @@ pub async fn send_with_retry(
     observer: &mut (dyn AttemptObserver + Send),
 ) -> Result<UpstreamResponse, (HttpError, UpstreamTries)> {
     let RetryPlan { policy, budget } = plan;
+    let upstream = &*sending.upstream.name;
     let mut repaired = false;
     let mut permit: Option<RetryPermit<'_>> = None;
     if let Some(budget) = budget {
@@ -123,9 +128,14 @@ pub async fn send_with_retry(
                 // A truncated error body is still an error.
                 let error_body = reply.body.read_all(MAX_ERROR_BODY).await.unwrap_or_default();
                 if is_refusal(status)
-                    && let Some(repaired_body) =
+                    && let Some((repaired_body, code)) =
                         repair_refused(&body, &error_body, repaired, observer)
                 {
+                    let status = status.as_u16();
+                    tracing::debug!(
+                        target: TARGET, upstream, attempt, status, rule = %format_args!("FW{code}"),
+                        "refused history repaired"
+                    );
                     permit = None;
                     (repaired, body) = (true, repaired_body);
                     observer.retrying(RetryCause::Repaired);
@@ -147,6 +157,8 @@ pub async fn send_with_retry(
                 )
             }
             Err(error) => {
+                let (stage, kind) = (error.stage.name(), error.kind.name());
+                tracing::debug!(target: TARGET, upstream, attempt, stage, kind, "upstream unreachable");
                 observer.attempt_finished(None);
                 if !is_retryable(&error) {
                     return Err((error, UpstreamTries::Unknown));
@@ -168,6 +180,12 @@ pub async fn send_with_retry(
                 return failure.into_result(policy.exhausted_tries());
             }
         }
+        let status = match &failure {
+            RetryableFailure::Status(status, ..) => Some(status.as_u16()),
+            RetryableFailure::Unreachable(_) => None,
+        };
+        let pause_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        tracing::debug!(target: TARGET, upstream, attempt, status, pause_ms, "request retried");
         observer.retrying(match &failure {
             RetryableFailure::Status(status, _, body) => {
                 RetryCause::ProviderError { pause, status: *status, body }
@@ -204,19 +222,21 @@ fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// Repairs a request that was refused as invalid.
+/// Repairs a request that was refused as invalid. Returns it with the code of the rule that the
+/// error names.
 fn repair_refused(
     sent: &Bytes,
     error: &[u8],
     already_repaired: bool,
     observer: &mut (dyn AttemptObserver + Send),
-) -> Option<Bytes> {
+) -> Option<(Bytes, u16)> {
     let error = String::from_utf8_lossy(error);
     let (class, explanation) = classify_rejection(&error);
     observer.request_refused(class);
     let explanation = explanation.filter(|_| !already_repaired)?;
     // The same bytes would be refused again.
-    observer.repair_request(sent, &explanation).filter(|repaired| repaired != sent)
+    let repaired = observer.repair_request(sent, &explanation).filter(|repaired| repaired != sent);
+    Some((repaired?, explanation.code))
 }
 
 /// Whether a retry may succeed. Of timeouts only those while connecting are retried.
@@ -230,3 +250,6 @@ fn is_retryable(error: &HttpError) -> bool {
         | HttpErrorKind::Redirect => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,8 +13,10 @@ use super::{
     startup_messages,
     token::{self, TokenCreation},
 };
-use crate::console::ConsoleBackend;
-use foxwedge_local::{output::HelpfulError, runs, signals::ProcessSignals};
+use foxwedge_local::{
+    console::LocalSessions, output::HelpfulError, runs, signals::ProcessSignals,
+    user_folders::UserFolders,
+};
 
 /// How the gateway stopped.
 enum ServeEnd {
@@ -69,7 +71,7 @@ async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::R
     };
     let gateway = GatewayServer::new(Arc::clone(&config), engine, store.store);
     let gateway = match config.console.session_files {
-        true => gateway.local_sessions(Arc::new(ConsoleBackend::new())),
+        true => gateway.local_sessions(Arc::new(LocalSessions::new(UserFolders::Environment))),
         false => gateway,
     };
     let served = gateway.serve(listener, stopped);

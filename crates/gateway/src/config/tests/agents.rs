@@ -1,6 +1,6 @@
 //! Upstreams that are agent processes.
 
-use foxwedge_agent::claude_code::ClaudeCode;
+use foxwedge_agents::claude_code::ClaudeCode;
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn all_settings_of_an_agent_are_read() {
     assert_eq!(agent.working_folder.as_deref(), Some(Path::new("/home/fox/work")));
     assert_eq!(agent.env, ["AWS_REGION"]);
     let set: Vec<(&str, &str)> =
-        agent.set_env.iter().map(|(name, value)| (&**name, value.reveal())).collect();
+        agent.set_env.iter().map(|set| (set.name(), set.reveal())).collect();
     let expected =
         [("CLAUDE_CONFIG_DIR", "/var/lib/claude"), ("IS_SANDBOX", "1"), ("TOKEN", "canary")];
     assert_eq!(set, expected);

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use foxwedge_agent::{ClientToolCall, RequestTail, merge_history};
+use foxwedge_agents::{
+    AgentConfig, AgentError, AgentHandle, AgentSlot, AgentSlotOwner, ClientToolCall, RequestTail,
+    merge_history,
+};
 use foxwedge_core::Format;
 use foxwedge_formats::{outline_options, read, text};
 use serde_json::Value;
@@ -20,8 +23,7 @@ use super::{
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
-    agent::{self, AgentHandle, AgentSlot, AgentSlotOwner},
-    config::{self, GuardMode},
+    config::GuardMode,
     guard::{GuardInput, guard_request, profile_of},
     session::SessionGuard,
 };
@@ -55,7 +57,7 @@ pub(in super::super) async fn plan_request(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    agent: &Arc<config::AgentConfig>,
+    agent: &Arc<AgentConfig>,
     session_guard: &SessionGuard,
 ) -> Result<PlannedRequest, ApiError> {
     let body = prepared.guarded.body.clone();
@@ -75,7 +77,7 @@ pub(in super::super) async fn plan_request(
                     return Ok(PlannedRequest { plan, ignored: check.ignored });
                 }
                 Some(error) if error.code == AGENT_GONE_CODE => {}
-                Some(error) => return Err(agent::to_api_error(error)),
+                Some(error) => return Err(AgentError::Bridge(error).into()),
             }
         }
     }
@@ -87,7 +89,7 @@ pub(super) async fn plan_from_history(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    agent: &Arc<config::AgentConfig>,
+    agent: &Arc<AgentConfig>,
     session_guard: &SessionGuard,
 ) -> Result<PlannedRequest, ApiError> {
     let body = prepared.guarded.body.clone();
@@ -131,7 +133,7 @@ pub(super) async fn reserve_seat(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &RoutedRequest,
-    agent: &config::AgentConfig,
+    agent: &AgentConfig,
     session_guard: &SessionGuard,
     setup: u128,
 ) -> Result<AgentSlot, ApiError> {
@@ -142,7 +144,7 @@ pub(super) async fn reserve_seat(
         setup,
         names: prepared.guarded.names.clone(),
     };
-    engine.agents.reserve(slot_owner, agent.max_processes).await
+    Ok(engine.agents.reserve(slot_owner, agent.max_processes).await?)
 }
 
 /// The new input for a live agent; `None` if it cannot continue: its history differs, or it was

@@ -1,16 +1,13 @@
 //! A reasoning block is signed over everything before it, including the agent's own prompt, which
 //! clients do not have. So a history may have to continue without its reasoning blocks.
 
-use http::StatusCode;
+use foxwedge_agents::BridgeError;
+use foxwedge_upstream::{RejectionClass, classify_rejection};
 use serde_json::Value;
 
-use crate::ApiError;
-use foxwedge_upstream::{RejectionClass, classify_rejection};
-
 /// Whether a provider refused the reasoning blocks of a history.
-pub(super) fn is_about_reasoning(error: &ApiError) -> bool {
-    let is_bad_request = error.status() == StatusCode::BAD_REQUEST;
-    is_bad_request
+pub(super) fn is_about_reasoning(error: &BridgeError) -> bool {
+    error.status == 400
         && matches!(classify_rejection(&error.message), (RejectionClass::Shape(501..=503), _))
 }
 
@@ -37,7 +34,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ApiErrorKind;
 
     #[test]
     fn reasoning_blocks_are_removed_from_a_history() {
@@ -60,14 +56,12 @@ mod tests {
     fn only_errors_about_reasoning_blocks_match() {
         let bound = "messages.5.content.0: Invalid `signature` in `thinking` block. The block is \
                      bound to a different conversation";
-        let table = [
-            (ApiErrorKind::InvalidRequest, bound, true),
-            (ApiErrorKind::Upstream, bound, false),
-            (ApiErrorKind::InvalidRequest, "max_tokens: Field required", false),
-        ];
-        for (kind, message, expected) in table {
-            let error = ApiError::new(kind, "agent_failed", message);
-            assert_eq!(is_about_reasoning(&error), expected, "{message}");
+        let table =
+            [(400, bound, true), (502, bound, false), (400, "max_tokens: Field required", false)];
+        for (status, message, expected) in table {
+            let message = message.to_owned();
+            let error = BridgeError { status, code: "agent_failed", message };
+            assert_eq!(is_about_reasoning(&error), expected, "{error:?}");
         }
     }
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use foxwedge_agents::PING;
 use foxwedge_core::Format;
 use foxwedge_formats::{
     digest,
@@ -22,7 +23,6 @@ use serde_json::{Value, json};
 use super::unix_seconds;
 use crate::{
     BodyError, GatewayRequest,
-    agent::PING,
     body::BodyStream,
     exchange::{EngineShared, ReplyInFlight, prepare::RoutedRequest},
     record::ReplyCompletion,

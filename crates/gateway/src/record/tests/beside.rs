@@ -1,6 +1,6 @@
 //! Events beside a reply: an agent's own tools, and its questions to people.
 
-use foxwedge_agent::{
+use foxwedge_agents::{
     BridgeNote, ClientToolCall, PermissionDecision, PermissionKind, PermissionRequest,
 };
 use foxwedge_run::{ApprovalVerdict, EventPayload};
