@@ -32,9 +32,13 @@ mod history;
 mod options;
 mod report;
 mod stream;
+mod reply_json;
+mod text_options;
 
 pub use options::CallError;
+pub use reply_json::{DocumentForm, document_json};
 pub use stream::StreamCall;
+pub use text_options::options_from_texts;
 
 /// What a call returns.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -76,6 +76,7 @@ const ARROWS: [(&str, &[&str]); 23] = [
             "foxwedge-core",
             "foxwedge-formats",
             "foxwedge-sessions",
+            "foxwedge-embed",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-process",
@@ -106,8 +107,10 @@ const ARROWS: [(&str, &[&str]); 23] = [
         "foxwedge",
         &[
             "foxwedge-core",
+            "foxwedge-json",
             "foxwedge-formats",
             "foxwedge-sessions",
+            "foxwedge-embed",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-process",

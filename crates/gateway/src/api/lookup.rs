@@ -38,6 +38,21 @@ impl ApiRequest<'_> {
         }
     }
 
+    /// All query parameters, each given once.
+    pub(crate) fn parameters(&self) -> Result<Vec<(Cow<'_, str>, Cow<'_, str>)>, ApiError> {
+        let mut parameters: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+        let pairs = self.query.unwrap_or_default().split('&');
+        for pair in pairs.filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode_parameter(name)?;
+            if parameters.iter().any(|(earlier, _)| *earlier == name) {
+                return Err(error::bad_request("a parameter is given more than once"));
+            }
+            parameters.push((name, decode_parameter(value)?));
+        }
+        Ok(parameters)
+    }
+
     /// The number of rows of a page.
     pub(crate) fn limit(&self) -> Result<usize, ApiError> {
         match self.parameter("limit")? {
