@@ -32,10 +32,19 @@ pub(super) fn pack(target: &ReleaseTarget, binary: &Path, files: &Path) -> Resul
     run_program(&mut command)?;
     let _ = fs::remove_dir_all(&staging);
     write_checksum(&archive)?;
-    if target.triple.ends_with("linux-musl") {
-        copy(binary, &files.join("container").join("foxwedge"))?;
+    if target.libc == Some("musl") {
+        stage_container(binary, &files.join("container"))?;
     }
     Ok(archive)
+}
+
+/// The folder that the container file copies from: the binary, and an empty folder for its data.
+fn stage_container(binary: &Path, folder: &Path) -> Result<(), String> {
+    copy(binary, &folder.join("foxwedge"))?;
+    let data = folder.join("data");
+    fs::create_dir_all(&data)
+        .and_then(|()| fs::write(data.join(".keep"), ""))
+        .map_err(|error| format!("{}: {error}", data.display()))
 }
 
 /// Writes `FILE.sha256` as `sha256sum` does.
