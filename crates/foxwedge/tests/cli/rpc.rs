@@ -260,3 +260,11 @@ fn bytes_that_are_no_text_travel_as_base64() {
     let replies = self::replies(&format!("{back}\n{again}\n"));
     assert!(replies[1]["document"].as_str().unwrap().contains("\"hi\""), "{replies:?}");
 }
+
+#[test]
+fn the_example_in_the_manual_is_true() {
+    let manual = include_str!("../../../../docs/rpc.md");
+    let mut blocks = manual.split("```jsonl\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let (requests, replies) = (blocks.next().unwrap(), blocks.next().unwrap());
+    assert_eq!(Sandbox::new().pipe(&["rpc"], requests).out, replies);
+}
