@@ -26,7 +26,7 @@ const TRIED: [&str; 2] = ["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl
 const PROFILE: &str = "dist";
 
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
-    let known = ["--target TRIPLE…", "--finish", "--repository URL", "--try"];
+    let known = ["--target TRIPLE…", "--binary FILE", "--finish", "--repository URL", "--try"];
     let options = TaskOptions::read(arguments, &known)?;
     let files = files_folder()?;
     let mut triples = options.values("--target");
@@ -38,7 +38,12 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     }
     for triple in &triples {
         let target = ReleaseTarget::find(triple)?;
-        let binary = build(target)?;
+        // A binary that was built or signed elsewhere.
+        let binary = match options.path("--binary") {
+            Some(binary) if triples.len() == 1 => binary,
+            Some(_) => return Err("`--binary` needs one `--target`".to_owned()),
+            None => build(target)?,
+        };
         let packed = archive::pack(target, &binary, &files)?;
         let package = npm::pack_platform(target, &binary, &files)?;
         println!("{triple}");

@@ -128,7 +128,7 @@ fn a_bad_line_gets_an_error_with_its_number_and_the_next_is_read() {
         let error = &lines[0]["error"];
         assert_eq!((&error["kind"], &error["line"]), (&json!(kind), &json!(2)), "{shown}: {error}");
         let helped = error["help"].as_str().unwrap_or_default();
-        assert_eq!(helped.contains(help.unwrap_or("")), true, "{shown}: {error}");
+        assert!(helped.contains(help.unwrap_or("")), "{shown}: {error}");
         let id = &lines[0]["id"];
         let known = shown.starts_with("{\"id\":7") && !shown.contains('\u{fffd}');
         assert_eq!(id, &if known { json!(7) } else { Value::Null }, "{shown}");
@@ -166,7 +166,7 @@ fn a_client_that_waits_for_each_reply_gets_it_at_once() {
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     for id in 1..=3 {
-        write!(stdin, "{{\"id\":{id},\"operation\":\"rules\"}}\n").unwrap();
+        writeln!(stdin, "{{\"id\":{id},\"operation\":\"rules\"}}").unwrap();
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let reply: Value = serde_json::from_str(&line).unwrap();

@@ -15,6 +15,9 @@ const MAX_LIMIT: usize = 1_000;
 /// Maximum length of an id in bytes.
 const MAX_ID_BYTES: usize = 128;
 
+/// The name and the value of a query parameter.
+pub(crate) type QueryParameter<'r> = (Cow<'r, str>, Cow<'r, str>);
+
 impl ApiRequest<'_> {
     /// The owner whose objects are visible; `None` for all owners.
     pub(crate) fn owner(&self) -> Option<&str> {
@@ -39,8 +42,8 @@ impl ApiRequest<'_> {
     }
 
     /// All query parameters, each given once.
-    pub(crate) fn parameters(&self) -> Result<Vec<(Cow<'_, str>, Cow<'_, str>)>, ApiError> {
-        let mut parameters: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
+    pub(crate) fn parameters(&self) -> Result<Vec<QueryParameter<'_>>, ApiError> {
+        let mut parameters: Vec<QueryParameter<'_>> = Vec::new();
         let pairs = self.query.unwrap_or_default().split('&');
         for pair in pairs.filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
