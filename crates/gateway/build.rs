@@ -15,7 +15,9 @@ const DEPTH: usize = 4;
 fn main() -> io::Result<()> {
     let home = folder("CARGO_MANIFEST_DIR")?;
     let out = folder("OUT_DIR")?;
-    let dist = home.join("../../console/dist");
+    // A published crate holds a copy; in the workspace its `dist` is a link to the original.
+    let folders = [home.join("../../console/dist"), home.join("dist")];
+    let dist = folders.into_iter().find(|folder| folder.is_dir()).unwrap_or_default();
     println!("cargo::rerun-if-changed=build.rs");
     let mut files = Vec::new();
     if dist.is_dir() {

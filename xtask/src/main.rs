@@ -13,6 +13,7 @@ mod chaos;
 mod bench;
 mod transcript;
 mod acceptance;
+mod release;
 
 use std::process::ExitCode;
 
@@ -53,6 +54,9 @@ usage: cargo xtask <task>
                       what the gateway costs compared with a bare relay, on this machine; see docs/benchmarks.md
   bench agents [--real] [--claude-code CLI] [--sessions N] [--conversations N] [--rounds N] [--starts N] [--foxwedge BINARY]
                       what a live agent behind the gateway costs compared with the same agent on its bare pipe
+  dist --target TRIPLE… [--binary FILE] [--finish --repository URL] [--try]
+                      archives and npm packages with the binary, in target/release-files; --finish completes the
+                      templates in packaging/ with their checksums, --try installs and runs them; see docs/install.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
 ";
@@ -76,6 +80,7 @@ fn main() -> ExitCode {
         ["growth", rest @ ..] => growth::run(rest),
         ["chaos", rest @ ..] => chaos::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
+        ["dist", rest @ ..] => release::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -7,6 +7,7 @@ mod rules;
 mod source;
 mod names;
 mod prose;
+mod packaging;
 
 use crate::{Outcome, generate, workspace};
 
@@ -31,6 +32,7 @@ pub(crate) fn run() -> Outcome {
         ("source files", source::check(&files)),
         ("type names", names::check(&files)),
         ("what documents name", prose::check(&files)),
+        ("versions, targets, templates", packaging::check(&files)),
         ("generated files", generate::outdated(&files)),
     ];
     let mut wrong = 0;

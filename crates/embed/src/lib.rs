@@ -41,10 +41,14 @@ mod options;
 mod report;
 #[cfg(feature = "streams")]
 mod stream;
+mod reply_json;
+mod text_options;
 
 pub use options::CallError;
+pub use reply_json::{DocumentForm, document_json};
 #[cfg(feature = "streams")]
 pub use stream::StreamCall;
+pub use text_options::options_from_texts;
 
 /// What a call returns.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -16,11 +16,13 @@ mod runs;
 mod serve;
 mod scripted;
 mod chat;
+mod rpc;
 
 pub(crate) use chat::ChatArgs;
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;
+pub(crate) use rpc::RpcArgs;
 pub(crate) use runs::{
     DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs, PruneArgs,
     ReplayArgs, RunEventsArgs, RunView, RunsAction, RunsArgs, ShowRunArgs, StopRunArgs,
@@ -112,6 +114,8 @@ pub(crate) enum CliCommand {
     Rules(RulesArgs),
     /// Explain a provider's error message and what to do about it
     Explain(ExplainArgs),
+    /// Answer requests line by line, for programs in any language
+    Rpc(RpcArgs),
     /// Watch a broken session being found and repaired, in thirty seconds
     Demo(DemoArgs),
     /// Print shell completions

@@ -20,4 +20,5 @@ pub(crate) mod scripted;
 pub(crate) mod rule;
 pub(crate) mod rules;
 pub(crate) mod explain;
+pub(crate) mod rpc;
 pub(crate) mod completions;

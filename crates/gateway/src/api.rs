@@ -1,4 +1,4 @@
-//! Sessions, runs and repairs over HTTP. Users see their own, administrators see all. What belongs
+//! Sessions, runs, repairs and operations on documents over HTTP. Users see their own, administrators see all. What belongs
 //! to another owner is reported as not found.
 
 mod lookup;
@@ -10,6 +10,7 @@ mod follow;
 mod stop;
 mod answers;
 mod repairs;
+mod documents;
 mod openapi;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ use crate::{
     response_body::{JSON, ResponseBody},
 };
 
+use documents::DocumentOperation;
 pub(crate) use lookup::is_id;
 pub(crate) use openapi::openapi;
 
@@ -53,6 +55,7 @@ enum ApiRoute<'p> {
     Answers(&'p str),
     Repairs,
     Repair(&'p str),
+    Document(DocumentOperation),
 }
 
 impl<'p> ApiRoute<'p> {
@@ -68,6 +71,7 @@ impl<'p> ApiRoute<'p> {
             ("runs", Some(id), Some("answers")) => ApiRoute::Answers(id),
             ("repairs", None, None) => ApiRoute::Repairs,
             ("repairs", Some(id), None) => ApiRoute::Repair(id),
+            (name, None, None) => ApiRoute::Document(DocumentOperation::find(name)?),
             _ => return None,
         };
         parts.next().is_none().then_some(route)
@@ -75,8 +79,10 @@ impl<'p> ApiRoute<'p> {
 
     fn check_method(self, method: &Method) -> Result<(), ApiError> {
         match (self, method) {
-            (ApiRoute::Stop(_), &Method::POST) => Ok(()),
-            (ApiRoute::Stop(_), _) => Err(error::method_not_allowed("POST")),
+            (ApiRoute::Stop(_) | ApiRoute::Document(_), &Method::POST) => Ok(()),
+            (ApiRoute::Stop(_) | ApiRoute::Document(_), _) => {
+                Err(error::method_not_allowed("POST"))
+            }
             (ApiRoute::Answers(_), &Method::GET | &Method::HEAD | &Method::POST) => Ok(()),
             (ApiRoute::Answers(_), _) => Err(error::method_not_allowed("GET and POST")),
             (
@@ -112,6 +118,7 @@ async fn answer(
         ApiRoute::Answers(id) => answers::list(app, request, id).await,
         ApiRoute::Repairs => repairs::list(app, request),
         ApiRoute::Repair(id) => repairs::one(app, request, id),
+        ApiRoute::Document(operation) => documents::call(app, request, operation).await,
     }
 }
 

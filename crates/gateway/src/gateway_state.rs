@@ -19,6 +19,10 @@ use crate::{
 /// Maximum number of concurrent reads of session files, which can be large.
 const MAX_CONCURRENT_READS: usize = 2;
 
+/// Maximum number of documents that `/v1/fix` and its siblings process at the same time. Each needs
+/// several times its size in memory.
+pub(crate) const MAX_CONCURRENT_DOCUMENTS: usize = 4;
+
 /// State of the console that is not in the store.
 pub(crate) struct ConsoleState {
     /// Recent requests of this process.
@@ -46,6 +50,8 @@ pub(crate) struct GatewayState {
     pub(crate) store: Arc<AnyStore>,
     pub(crate) console: ConsoleState,
     pub(crate) answered_questions: AnsweredQuestions,
+    /// Permits to process a document.
+    pub(crate) document_permits: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) owners: Arc<CallerLimit>,
     pub(crate) log: RequestLog,

@@ -12,7 +12,7 @@ pub(crate) enum GatewayRoute {
     Endpoint(GatewayEndpoint),
     /// `GET /v1/models` and `/v1/models/{name}`.
     Models,
-    /// Sessions, runs, repairs.
+    /// Sessions, runs, repairs, and operations on documents.
     Api,
     /// The API of the console.
     Console,
@@ -115,7 +115,15 @@ impl GatewayRoute {
 }
 
 /// Path prefixes of the API.
-const API: [&str; 3] = ["/v1/sessions", "/v1/runs", "/v1/repairs"];
+const API: [&str; 7] = [
+    "/v1/sessions",
+    "/v1/runs",
+    "/v1/repairs",
+    "/v1/check",
+    "/v1/fix",
+    "/v1/compact",
+    "/v1/convert",
+];
 
 fn is_under(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -151,6 +159,11 @@ mod tests {
             (Method::POST, "/v1/runs/x/stop", Ok(GatewayRoute::Api)),
             (Method::GET, "/v1/sessions", Ok(GatewayRoute::Api)),
             (Method::GET, "/v1/repairs/x", Ok(GatewayRoute::Api)),
+            (Method::POST, "/v1/check", Ok(GatewayRoute::Api)),
+            (Method::POST, "/v1/fix", Ok(GatewayRoute::Api)),
+            (Method::POST, "/v1/compact", Ok(GatewayRoute::Api)),
+            (Method::POST, "/v1/convert", Ok(GatewayRoute::Api)),
+            (Method::POST, "/v1/fixes", Err(404)),
             (Method::GET, "/health", Ok(GatewayRoute::Health(HealthProbe::Ready))),
             (Method::HEAD, "/health/liveness", Ok(GatewayRoute::Health(HealthProbe::Live))),
             (Method::GET, "/liveness", Ok(GatewayRoute::Health(HealthProbe::Live))),

@@ -20,7 +20,10 @@ use http::{
 };
 use hyper::body::Incoming;
 use serde_json::json;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, watch},
+};
 
 use crate::{
     ConnectionAddresses, ConnectionRules, DrainReport, HttpReply, accept,
@@ -31,7 +34,7 @@ use crate::{
     console,
     decisions::AnsweredQuestions,
     error,
-    gateway_state::{ConsoleState, GatewayState},
+    gateway_state::{ConsoleState, GatewayState, MAX_CONCURRENT_DOCUMENTS},
     landing_page,
     log::{self, RequestLog},
     models, request_body,
@@ -122,6 +125,7 @@ impl GatewayServer {
             store,
             console,
             answered_questions: answered,
+            document_permits: Arc::new(Semaphore::new(MAX_CONCURRENT_DOCUMENTS)),
             metrics,
             owners,
             log,

@@ -15,16 +15,16 @@ pub const VARIABLE: &str = "FOXWEDGE_MAX_INPUT";
 /// Default limit in bytes for one file or stream.
 const DEFAULT_LIMIT: u64 = 1 << 30;
 /// Hard limit: spans are 32 bits wide, so no input can be larger than 4 GiB.
-const HARD_LIMIT: u64 = u32::MAX as u64;
+pub const HARD_LIMIT: u64 = u32::MAX as u64;
 
 /// Limit in bytes for one file or stream.
 pub fn max_input_size() -> u64 {
     let value = std::env::var(VARIABLE).ok();
-    value.as_deref().and_then(parse).map_or(DEFAULT_LIMIT, |limit| limit.min(HARD_LIMIT))
+    value.as_deref().and_then(parse_size).map_or(DEFAULT_LIMIT, |limit| limit.min(HARD_LIMIT))
 }
 
 /// Parses a size such as `64k`.
-fn parse(text: &str) -> Option<u64> {
+pub fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, factor) = match text.chars().last()?.to_ascii_uppercase() {
         'K' => (text.get(..text.len() - 1)?, 1 << 10),
@@ -141,7 +141,7 @@ mod tests {
             ("99999999999G", None),
         ];
         for (text, expected) in table {
-            assert_eq!(parse(text), expected, "{text}");
+            assert_eq!(parse_size(text), expected, "{text}");
         }
     }
 

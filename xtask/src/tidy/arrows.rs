@@ -78,6 +78,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "foxwedge-core",
             "foxwedge-formats",
             "foxwedge-sessions",
+            "foxwedge-embed",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-process",
@@ -109,8 +110,10 @@ const ARROWS: [(&str, &[&str]); 24] = [
         "foxwedge",
         &[
             "foxwedge-core",
+            "foxwedge-json",
             "foxwedge-formats",
             "foxwedge-sessions",
+            "foxwedge-embed",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-process",

@@ -70,3 +70,4 @@ mod store_postgres;
 mod serve_configuration;
 mod serve;
 mod console;
+mod rpc;

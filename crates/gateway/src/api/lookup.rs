@@ -15,6 +15,9 @@ const MAX_LIMIT: usize = 1_000;
 /// Maximum length of an id in bytes.
 const MAX_ID_BYTES: usize = 128;
 
+/// The name and the value of a query parameter.
+pub(crate) type QueryParameter<'r> = (Cow<'r, str>, Cow<'r, str>);
+
 impl ApiRequest<'_> {
     /// The owner whose objects are visible; `None` for all owners.
     pub(crate) fn owner(&self) -> Option<&str> {
@@ -36,6 +39,21 @@ impl ApiRequest<'_> {
             (Some(value), None) => decode_parameter(value).map(Some),
             (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
         }
+    }
+
+    /// All query parameters, each given once.
+    pub(crate) fn parameters(&self) -> Result<Vec<QueryParameter<'_>>, ApiError> {
+        let mut parameters: Vec<QueryParameter<'_>> = Vec::new();
+        let pairs = self.query.unwrap_or_default().split('&');
+        for pair in pairs.filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode_parameter(name)?;
+            if parameters.iter().any(|(earlier, _)| *earlier == name) {
+                return Err(error::bad_request("a parameter is given more than once"));
+            }
+            parameters.push((name, decode_parameter(value)?));
+        }
+        Ok(parameters)
     }
 
     /// The number of rows of a page.

@@ -59,6 +59,10 @@ mod tests {
         let posts = [
             "/v1/runs/{id}/stop",
             "/v1/runs/{id}/answers",
+            "/v1/check",
+            "/v1/fix",
+            "/v1/compact",
+            "/v1/convert",
             "/v1/console/compaction",
             "/v1/console/sessions/{id}/repair",
             "/v1/console/sessions/{id}/undo",

@@ -19,7 +19,7 @@ pub enum MetricRoute {
     Interactions,
     /// `/v1/models`.
     Models,
-    /// Sessions, runs, repairs.
+    /// Sessions, runs, repairs, and operations on documents.
     Api,
     /// Health, metrics, the console, and paths that do not exist.
     Other,

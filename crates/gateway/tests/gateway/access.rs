@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Every route: method, path, and whether it needs a token.
-const ROUTES: [(&str, &str, bool); 16] = [
+const ROUTES: [(&str, &str, bool); 20] = [
     ("POST", "/v1/chat/completions", true),
     ("POST", "/v1/responses", true),
     ("POST", "/v1/messages", true),
@@ -16,6 +16,10 @@ const ROUTES: [(&str, &str, bool); 16] = [
     ("GET", "/v1/runs", true),
     ("GET", "/v1/repairs", true),
     ("POST", "/v1/runs/x/stop", true),
+    ("POST", "/v1/check", true),
+    ("POST", "/v1/fix", true),
+    ("POST", "/v1/compact", true),
+    ("POST", "/v1/convert", true),
     ("GET", "/metrics", true),
     ("GET", "/nowhere", true),
     ("GET", "/health", false),
