@@ -2,24 +2,14 @@
 
 // Finds the binary in the package of this platform. Nothing is downloaded, and nothing runs at installation.
 
-const { platform, arch, env, report } = process;
+const { platform, arch, env } = process;
 
-/** Whether this Linux has musl and not glibc. */
-function isMusl() {
-  if (platform !== "linux") return false;
-  try {
-    return !report.getReport().header.glibcVersionRuntime;
-  } catch {
-    return false;
-  }
-}
-
-/** The packages that can hold a binary for this machine, the best first. */
+/** The packages that can hold a binary for this machine. */
 function candidates() {
   const base = `@foxwedge/cli-${platform}-${arch}`;
-  if (platform !== "linux") return [base];
-  // The musl binary is static and runs on every Linux; the other one needs glibc.
-  return isMusl() ? [`${base}-musl`] : [base, `${base}-musl`];
+  // The musl binary is static and runs on every Linux; the other one needs glibc. npm installs the one that fits, so
+  // there is no need to ask which C library this is, which takes longer than the program itself.
+  return platform === "linux" ? [`${base}-musl`, base] : [base];
 }
 
 /** The path of the binary; throws an error that says what is missing. */
