@@ -29,7 +29,13 @@ impl EventWords {
 /// Encodes effects in the words that were chosen, each run by itself.
 pub(super) enum WordEncoder {
     Desktop(DesktopEncoder),
-    Interface { format: UiFormat, session: SharedId, run: Option<(SharedId, RunEncoder)> },
+    Interface { format: UiFormat, session: SharedId, run: Option<Box<EncodedRun>> },
+}
+
+/// The run that is encoded.
+pub(super) struct EncodedRun {
+    id: SharedId,
+    encoder: RunEncoder,
 }
 
 impl WordEncoder {
@@ -56,13 +62,13 @@ impl WordEncoder {
             WordEncoder::Interface { format, session, run } => {
                 for effect in effects {
                     let Some(of) = run_of(effect) else { continue };
-                    if run.as_ref().is_none_or(|(current, _)| current != of) {
-                        let options = EncoderOptions::new(session);
-                        *run = Some((of.clone(), RunEncoder::new(*format, options)));
+                    if run.as_ref().is_none_or(|run| run.id != *of) {
+                        let encoder = RunEncoder::new(*format, EncoderOptions::new(session));
+                        *run = Some(Box::new(EncodedRun { id: of.clone(), encoder }));
                     }
-                    let Some((_, encoder)) = run else { continue };
+                    let Some(run) = run else { continue };
                     let mut frames = Vec::new();
-                    encoder.push(effect, &mut frames);
+                    run.encoder.push(effect, &mut frames);
                     frames.iter().for_each(|frame| frame.write_line(lines));
                 }
             }
