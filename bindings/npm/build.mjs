@@ -1,19 +1,21 @@
-// Builds the package: the two modules, and the CommonJS files from the modules in src/.
+// Builds the package: its modules, and the CommonJS files from those in src/.
 //
 //     node build.mjs
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const here = new URL(".", import.meta.url);
 const root = new URL("../../", here);
 const target = "wasm32-unknown-unknown";
 
-// The small module first: it is what most programs load. The other one also reads session files and
-// message lists of the AI SDK, converts streams and explains errors.
-for (const [file, features] of [["foxwedge.wasm", ["--no-default-features"]], ["foxwedge-all.wasm", []]]) {
-  execFileSync("cargo", ["build", "--profile", "wasm", "--target", target, "-p", "foxwedge-wasm", ...features], {
+// The small module first: it is what most programs load. The second one also reads session files and
+// message lists of the AI SDK, converts streams and explains errors. The third one follows agents.
+const modules = { "foxwedge.wasm": "requests", "foxwedge-all.wasm": "all", "foxwedge-follow.wasm": "follow" };
+for (const [file, feature] of Object.entries(modules)) {
+  const options = ["--profile", "wasm", "--target", target, "--no-default-features", "--features", feature];
+  execFileSync("cargo", ["build", "-p", "foxwedge-wasm", ...options], {
     cwd: root,
     stdio: "inherit",
     // Every runtime of the last years has it, and the scanner is made for it.
@@ -24,10 +26,16 @@ for (const [file, features] of [["foxwedge.wasm", ["--no-default-features"]], ["
   console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} compressed`);
 }
 
-mkdirSync(new URL("cjs/", here), { recursive: true });
-for (const name of ["engine", "functions", "node"]) {
-  const source = readFileSync(new URL(`src/${name}.js`, here), "utf8");
-  writeFileSync(new URL(`cjs/${name}.cjs`, here), commonJs(source));
+// Programs in CommonJS run in Node; the files for browsers are left out.
+mkdirSync(new URL("cjs/hosts/", here), { recursive: true });
+for (const file of ["", "hosts/"].flatMap((folder) => scripts(folder)).filter((file) => !/web\.js$/.test(file))) {
+  const source = readFileSync(new URL(`src/${file}`, here), "utf8");
+  writeFileSync(new URL(`cjs/${file.replace(/\.js$/, ".cjs")}`, here), commonJs(source));
+}
+
+function scripts(folder) {
+  const names = readdirSync(new URL(`src/${folder}`, here)).filter((name) => name.endsWith(".js"));
+  return names.map((name) => folder + name);
 }
 
 /** The few forms of imports and exports that src/ uses. */

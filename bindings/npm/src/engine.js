@@ -40,11 +40,7 @@ export class Engine {
   }
 
   openStream(options) {
-    return this.guard(() => {
-      const handle = this.wasm.stream_open(this.write(JSON.stringify(options), 0)) >>> 0;
-      if (handle === NO_STREAM) this.reply(FAILED);
-      return handle;
-    });
+    return this.open("stream_open", options);
   }
 
   pushStream(handle, piece) {
@@ -57,6 +53,31 @@ export class Engine {
 
   finishStream(handle) {
     return this.guard(() => this.reply(this.wasm.stream_finish(handle)));
+  }
+
+  openFollower(options) {
+    return this.open("follow_open", options);
+  }
+
+  /** Takes a step of a follower; `{ report, document }`. A missing time is none. */
+  stepFollower(handle, step, body, now = 0) {
+    return this.guard(() => {
+      const name = this.write(step, 0);
+      return this.reply(this.wasm.follow_step(handle, name, this.write(body, name), now));
+    });
+  }
+
+  closeFollower(handle) {
+    this.wasm.follow_close(handle);
+  }
+
+  /** What an export opens with options, by its handle. */
+  open(name, options) {
+    return this.guard(() => {
+      const handle = this.wasm[name](this.write(JSON.stringify(options), 0)) >>> 0;
+      if (handle === NO_STREAM) this.reply(FAILED);
+      return handle;
+    });
   }
 
   /** A trap leaves an instance in an unknown state, so a new one takes its place. */

@@ -106,7 +106,7 @@ export function functionsOf(engines) {
 }
 
 /** A text or bytes. */
-function documentOf(input) {
+export function documentOf(input) {
   if (typeof input === "string" || input instanceof Uint8Array) return input;
   if (input instanceof ArrayBuffer) return new Uint8Array(input);
   let text;

@@ -26,7 +26,8 @@ export async function loadAll(source) {
   modules.all ??= await compiled(source ?? fetch(new URL("../foxwedge-all.wasm", import.meta.url)));
 }
 
-async function compiled(source) {
+/** A module, from whatever holds it. */
+export async function compiled(source) {
   const found = await source;
   const bytes = found instanceof Response ? await found.arrayBuffer() : found;
   return bytes instanceof WebAssembly.Module ? bytes : WebAssembly.compile(bytes);

@@ -19,6 +19,25 @@ export function compareCases(engines, table) {
   return { compared: lines.length, differences };
 }
 
+/** The same for agents that are followed: each line is `{ name, options, steps }`. */
+export function compareFollowed(engine, table) {
+  const differences = [];
+  let compared = 0;
+  for (const line of table.split("\n").filter((line) => line !== "")) {
+    const { name, options, steps } = JSON.parse(line);
+    const handle = engine.openFollower(options);
+    for (const [at, { step, body, now, events, report }] of steps.entries()) {
+      const reply = engine.stepFollower(handle, step, body, now ?? undefined);
+      const found = [decoder.decode(reply.document), JSON.stringify(reply.report)];
+      compared += 1;
+      if (found[0] === events && found[1] === report) continue;
+      if (differences.length < 5) differences.push(`${name}, step ${at + 1}: ${found} instead of ${[events, report]}`);
+    }
+    engine.closeFollower(handle);
+  }
+  return { compared, differences };
+}
+
 function called(engines, { operation, options, document }) {
   try {
     const settings = options === "" ? undefined : JSON.parse(options);

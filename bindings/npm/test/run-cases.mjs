@@ -1,5 +1,5 @@
-// node test/run-cases.mjs TABLE            in this runtime: Node, Deno or Bun
-// node test/run-cases.mjs TABLE CHROMIUM   in a browser, headless
+// node test/run-cases.mjs TABLE FOLLOWED            in this runtime: Node, Deno or Bun
+// node test/run-cases.mjs TABLE FOLLOWED CHROMIUM   in a browser, headless
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,25 +7,34 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { Engines } from "../src/engine.js";
-import { compareCases } from "./cases.js";
+import { Engine, Engines } from "../src/engine.js";
+import { compareCases, compareFollowed } from "./cases.js";
 
-const [table, browser] = process.argv.slice(2);
+const [table, followed, browser] = process.argv.slice(2);
 const module = (name) => () => new WebAssembly.Module(readFileSync(new URL(`../${name}`, import.meta.url)));
 const modules = () => new Engines(module("foxwedge.wasm"), module("foxwedge-all.wasm"));
-const { compared, differences } = browser ? await inBrowser() : compareCases(modules(), readFileSync(table, "utf8"));
+const follower = () => new Engine(module("foxwedge-follow.wasm")());
+const [cases, steps] = browser
+  ? await inBrowser()
+  : [compareCases(modules(), readFileSync(table, "utf8")), compareFollowed(follower(), readFileSync(followed, "utf8"))];
+const differences = [...cases.differences, ...steps.differences];
 differences.forEach((difference) => console.error(difference));
-console.log(`${compared} cases compared, ${differences.length} differences`);
-process.exit(compared > 0 && differences.length === 0 ? 0 : 1);
+console.log(`${cases.compared} cases and ${steps.compared} steps of agents compared, ${differences.length} differences`);
+process.exit(cases.compared > 0 && steps.compared > 0 && differences.length === 0 ? 0 : 1);
 
 /** Serves the package and a page that compares and posts what it found. */
 async function inBrowser() {
   const page = `<script type="module">
-    import { Engines } from "/src/engine.js";
-    import { compareCases } from "/test/cases.js";
+    import { Engine, Engines } from "/src/engine.js";
+    import { compareCases, compareFollowed } from "/test/cases.js";
     const compiled = async (name) => WebAssembly.compile(await (await fetch(name)).arrayBuffer());
+    const table = async (name) => (await fetch(name)).text();
     const [small, all] = [await compiled("/foxwedge.wasm"), await compiled("/foxwedge-all.wasm")];
-    const found = compareCases(new Engines(() => small, () => all), await (await fetch("/table")).text());
+    const follower = new Engine(await compiled("/foxwedge-follow.wasm"));
+    const found = [
+      compareCases(new Engines(() => small, () => all), await table("/table")),
+      compareFollowed(follower, await table("/followed")),
+    ];
     await fetch("/found", { method: "POST", body: JSON.stringify(found) });
   </script>`;
   const types = { js: "text/javascript", wasm: "application/wasm" };
@@ -35,8 +44,9 @@ async function inBrowser() {
     const file = url.replace(/[^a-z/.-]/g, "").replace(/\.\.+/g, "");
     if (url === "/") return response.setHeader("content-type", "text/html").end(page);
     if (url === "/table") return response.end(readFileSync(table));
+    if (url === "/followed") return response.end(readFileSync(followed));
     if (url === "/found") return receive(response.req, report, response);
-    if (!/^\/((src|test)\/\w+\.js|foxwedge(-all)?\.wasm)$/.test(file)) return response.writeHead(404).end();
+    if (!/^\/((src|test)\/\w+\.js|foxwedge(-all|-follow)?\.wasm)$/.test(file)) return response.writeHead(404).end();
     response.setHeader("content-type", types[file.split(".").pop()]).end(readFileSync(new URL(`..${file}`, import.meta.url)));
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));

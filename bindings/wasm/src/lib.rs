@@ -1,17 +1,21 @@
-//! The exports of `foxwedge.wasm`.
+//! The exports of `foxwedge.wasm`, `foxwedge-all.wasm` and `foxwedge-follow.wasm`.
 //!
 //! A caller asks for a place with [`input`], writes the operation, the options and the document into
 //! it one after the other, and calls. The reply stays in this module's memory until the next call:
 //! a report (JSON), and a document if there is one. Nothing here keeps a pointer of the caller.
 
+#[cfg(feature = "follow")]
+pub mod follow;
+#[cfg(any(feature = "all", feature = "follow"))]
+mod handles;
 #[cfg(feature = "all")]
 pub mod streams;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-#[cfg(feature = "all")]
-use foxwedge_embed::StreamCall;
-use foxwedge_embed::{CallError, CallReply, call as embedded_call};
+#[cfg(feature = "requests")]
+use foxwedge_embed::call as embedded_call;
+use foxwedge_embed::{CallError, CallReply};
 
 /// The call failed; the report is the error.
 pub const FAILED: u32 = 0;
@@ -30,7 +34,9 @@ struct CallMemory {
     report: String,
     document: Vec<u8>,
     #[cfg(feature = "all")]
-    streams: Vec<Option<StreamCall>>,
+    streams: handles::HandleTable<foxwedge_embed::StreamCall>,
+    #[cfg(feature = "follow")]
+    followers: handles::HandleTable<foxwedge_embed::FollowCall>,
 }
 
 static MEMORY: Mutex<CallMemory> = Mutex::new(CallMemory {
@@ -38,7 +44,9 @@ static MEMORY: Mutex<CallMemory> = Mutex::new(CallMemory {
     report: String::new(),
     document: Vec::new(),
     #[cfg(feature = "all")]
-    streams: Vec::new(),
+    streams: handles::HandleTable::new(),
+    #[cfg(feature = "follow")]
+    followers: handles::HandleTable::new(),
 });
 
 fn memory() -> MutexGuard<'static, CallMemory> {
@@ -88,6 +96,7 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
 }
 
 /// Runs an operation. The input is its name, its options and the document, of these lengths.
+#[cfg(feature = "requests")]
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
 pub extern "C" fn call(operation: usize, options: usize, document: usize) -> u32 {
@@ -149,5 +158,16 @@ mod tests {
         assert_eq!(call(3, 2, list.len()), WITH_DOCUMENT);
         // Lengths that do not fit are no reason to stop.
         assert_eq!(call(9, usize::MAX, 9), FAILED);
+    }
+
+    #[test]
+    fn a_handle_is_free_again_when_it_ends() {
+        let mut table = handles::HandleTable::new();
+        assert_eq!((table.insert("a"), table.insert("b")), (0, 1));
+        assert_eq!(table.take(0), Ok("a"));
+        assert_eq!(table.take(0).map_err(|error| error.kind), Err("unknown-stream"));
+        assert_eq!(table.insert("c"), 0);
+        assert_eq!(table.get(1).map(|value| *value), Ok("b"));
+        assert!(table.get(handles::NO_HANDLE).is_err());
     }
 }

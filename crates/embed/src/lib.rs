@@ -22,10 +22,15 @@
 //! `tail`: `dead`, `pending`. `unsafeFixes`: also fixes that need a decision. `language`: `en`,
 //! `zh`. `ignore`: rules that are not checked. An unknown option is an error.
 //!
+//! # Streams and agents
+//!
+//! A [`StreamCall`] converts a stream piece by piece. A [`FollowCall`] follows an agent message by
+//! message, and returns run events.
+//!
 //! # Features
 //!
 //! A small module leaves out `sessions` (session files and the message lists of the AI SDK),
-//! `streams` or `explanations`. A document that it would need them for is an error of the kind
+//! `streams`, `explanations` or `follow`. A document that it would need them for is an error of the kind
 //! `left-out`; it is never read as something else.
 //!
 //! Pure: no clock, no files, no network.
@@ -35,6 +40,8 @@ mod compact;
 mod convert;
 #[cfg(feature = "explanations")]
 mod explain;
+#[cfg(feature = "follow")]
+mod follow;
 #[cfg(feature = "sessions")]
 mod history;
 mod options;
@@ -44,6 +51,8 @@ mod stream;
 mod reply_json;
 mod text_options;
 
+#[cfg(feature = "follow")]
+pub use follow::FollowCall;
 pub use options::CallError;
 pub use reply_json::{DocumentForm, document_json};
 #[cfg(feature = "streams")]

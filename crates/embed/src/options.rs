@@ -13,7 +13,7 @@ use foxwedge_json::{JsonObject, JsonTape, JsonValue};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallError {
     /// What kind of mistake it is, for programs: `invalid-options`, `unknown-operation`,
-    /// `unknown-format`, `unreadable`, `cannot-compact`, `left-out`.
+    /// `unknown-format`, `unreadable`, `cannot-compact`, `unknown-call`, `left-out`.
     pub kind: &'static str,
     /// One sentence for people.
     pub message: String,
@@ -93,6 +93,18 @@ impl<'a> CallOptions<'a> {
     pub(crate) fn text(&self, name: &str) -> Result<Option<Cow<'a, str>>, CallError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.text().map(Some).ok_or_else(|| wrong_type(name, "a text"))
+    }
+
+    /// A list of texts; empty if the option is missing.
+    #[cfg(feature = "follow")]
+    pub(crate) fn texts(&self, name: &str) -> Result<Vec<String>, CallError> {
+        let Some(list) = self.get(name) else { return Ok(Vec::new()) };
+        if !list.is_list() {
+            return Err(wrong_type(name, "a list of texts"));
+        }
+        let text = |value: JsonValue<'_, '_>| value.text().map(Cow::into_owned);
+        let texts: Option<Vec<String>> = list.list().map(text).collect();
+        texts.ok_or_else(|| wrong_type(name, "a list of texts"))
     }
 
     /// A whole number.

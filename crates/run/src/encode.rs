@@ -7,6 +7,8 @@
 //!
 //! Frames depend on the effects alone. A client that lost its connection sends the last [`FrameId`]
 //! it received. Encoding the run's log again gives the frames after it.
+//!
+//! A [`DesktopEncoder`] does the same for an interface in the same process, which needs no frames.
 
 mod json;
 mod unique_names;
@@ -15,12 +17,14 @@ mod tracker;
 mod agui;
 mod ai_sdk;
 mod acp;
+mod desktop;
 mod frame;
 #[cfg(test)]
 mod tests;
 
 use crate::{RawJson, RunEffect, SharedId, wire};
 
+pub use desktop::DesktopEncoder;
 pub use frame::{FrameId, FrameIdError, UiFrame};
 
 use tracker::{ChangeTracker, OpenRequestPolicy};

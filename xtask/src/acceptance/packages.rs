@@ -2,6 +2,7 @@
 //! their users do.
 
 mod cases;
+mod follow_cases;
 mod npm;
 mod python;
 
@@ -17,11 +18,15 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
     let table = cases::write_table()?;
     match options.value("--only") {
         // Both run, whatever one of them lacks.
-        None => [npm::run(&table), python::run(&table)].into_iter().collect(),
-        Some("npm") => npm::run(&table),
+        None => [run_npm(&table), python::run(&table)].into_iter().collect(),
+        Some("npm") => run_npm(&table),
         Some("python") => python::run(&table),
         Some(other) => Err(format!("no package `{other}`; there are npm and python").into()),
     }
+}
+
+fn run_npm(table: &Path) -> Result<(), SuiteError> {
+    npm::run(&[table, &follow_cases::write_table()?])
 }
 
 /// Runs a program in a folder; what it printed.

@@ -14,7 +14,13 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("foxwedge-sessions", &["foxwedge-core", "foxwedge-json", "foxwedge-formats"]),
     (
         "foxwedge-embed",
-        &["foxwedge-core", "foxwedge-json", "foxwedge-formats", "foxwedge-sessions"],
+        &[
+            "foxwedge-core",
+            "foxwedge-json",
+            "foxwedge-formats",
+            "foxwedge-sessions",
+            "foxwedge-run",
+        ],
     ),
     ("foxwedge-wasm", &["foxwedge-embed"]),
     ("foxwedge-python", &["foxwedge-embed", "foxwedge-json"]),

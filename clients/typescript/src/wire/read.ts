@@ -162,7 +162,11 @@ function readTextHead(object: EventObject): Text {
 
 function readMessage(object: EventObject): Text | MissingField {
   const content = object.text("content");
-  if (content === undefined) return missingField("agent:message without content");
+  if (content === undefined) {
+    const delta = object.text("delta");
+    if (delta === undefined) return missingField("agent:message without content");
+    return { ...readTextHead(object), delta };
+  }
   const isComplete = object.flag("isComplete") === true;
   return { ...readTextHead(object), ...(isComplete ? { full: content } : { delta: content }) };
 }

@@ -9,3 +9,4 @@ mod others;
 mod hostile;
 mod machine;
 mod denials;
+mod desktop;

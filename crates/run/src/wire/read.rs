@@ -147,7 +147,10 @@ fn text_target(object: &EventObject<'_>) -> TextUpdate {
 }
 
 fn read_message(object: &EventObject<'_>) -> Result<TextUpdate, MissingField> {
-    let content = object.text(&["content"]).ok_or("agent:message without content")?;
+    let Some(content) = object.text(&["content"]) else {
+        let delta = object.text(&["delta"]).ok_or("agent:message without content")?;
+        return Ok(TextUpdate { delta: Some(delta), ..text_target(object) });
+    };
     Ok(match object.flag(&["isComplete"]) {
         Some(true) => TextUpdate { full: Some(content), ..text_target(object) },
         Some(false) | None => TextUpdate { delta: Some(content), ..text_target(object) },

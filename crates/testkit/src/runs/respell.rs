@@ -181,8 +181,11 @@ fn retype(random: &mut Random, fields: &mut Map<String, Value>) {
         "agent:message" => {
             let full = fields.remove("full");
             fields.insert("isComplete".to_owned(), full.is_some().into());
-            if let Some(content) = full.or_else(|| fields.remove("delta")) {
-                fields.insert("content".to_owned(), content);
+            let keeps_delta = full.is_none() && random.chance(50);
+            let content = full.or_else(|| fields.remove("delta"));
+            if let Some(content) = content {
+                let name = if keeps_delta { "delta" } else { "content" };
+                fields.insert(name.to_owned(), content);
             }
         }
         "agent:thought" => {

@@ -18,9 +18,11 @@ use crate::{
 };
 
 const TARGET: &str = "wasm32-unknown-unknown";
-const TESTS: [&str; 3] = ["--test", "test/package.test.mjs", "test/examples.test.mjs"];
+const TESTS: [&str; 4] =
+    ["--test", "test/package.test.mjs", "test/follow.test.mjs", "test/examples.test.mjs"];
 
-pub(super) fn run(table: &Path) -> Result<(), SuiteError> {
+/// `tables`: the cases of documents, and those of agents that are followed.
+pub(super) fn run(tables: &[&Path; 2]) -> Result<(), SuiteError> {
     install_target()?;
     let package = workspace::root().join("bindings/npm");
     run_program("node", &["build.mjs"], &package)?;
@@ -32,17 +34,19 @@ pub(super) fn run(table: &Path) -> Result<(), SuiteError> {
     let packed = pack(&package, &folder)?;
     let installed = try_packed(&packed, &package, &folder)?;
     println!("npm package: built, tested, installed, and its first example run");
-    compare(&package, table)?;
+    compare(&package, tables)?;
     try_hosts(&installed)
 }
 
-/// Compares the package with the table of cases.
-fn compare(package: &Path, table: &Path) -> Result<(), SuiteError> {
-    let cases = table.display().to_string();
-    let printed = run_program("node", &["test/run-cases.mjs", &cases], package)?;
+/// Compares the package with the tables of cases.
+fn compare(package: &Path, tables: &[&Path; 2]) -> Result<(), SuiteError> {
+    let [documents, followed] = tables.map(|table| table.display().to_string());
+    let script = ["test/run-cases.mjs", &documents, &followed];
+    let printed = run_program("node", &script, package)?;
     println!("npm package: {}", printed.trim());
     let browser = find_browser()?.display().to_string();
-    let printed = run_program("node", &["test/run-cases.mjs", &cases, &browser], package)?;
+    let [script, documents, followed] = script;
+    let printed = run_program("node", &[script, documents, followed, &browser], package)?;
     println!("npm package: in a browser, {}", printed.trim());
     Ok(())
 }
@@ -58,9 +62,16 @@ fn try_hosts(installed: &Path) -> Result<(), SuiteError> {
     check.extend(["--module", "nodenext", "--lib", "es2022,dom", "types.mts"]);
     fs::write(hosts.path.join("types.mts"), TYPES).map_err(|error| error.to_string())?;
     run_program("node", &check, &hosts.path)?;
-    run_program("node", &["--test", "hosts.mjs"], &hosts.path)?;
-    let names =
-        ["ai", "openai", "@anthropic-ai/sdk", "@openai/agents", "@langchain/core", "@mastra/core"];
+    run_program("node", &["--test", "hosts.mjs", "readme.test.mjs"], &hosts.path)?;
+    let names = [
+        "ai",
+        "openai",
+        "@anthropic-ai/sdk",
+        "@openai/agents",
+        "@langchain/core",
+        "@mastra/core",
+        "@opencode-ai/plugin",
+    ];
     println!("npm package: repairs for {}", names.map(|name| hosts.label(name)).join(", "));
     Ok(())
 }
@@ -70,10 +81,14 @@ const TYPES: &str = r#"
 import { check, compact, convert, fix, load, loadAll, sessions, StreamConverter } from "foxwedge";
 import { repairMessages, repairMiddleware } from "foxwedge/ai-sdk";
 import { repairingFetch } from "foxwedge/fetch";
+import { AgentFollower, loadFollow, type DesktopEvent, type RunEvent } from "foxwedge/follow";
 import { repairMessages as repairChain } from "foxwedge/langchain";
 import { repairProcessor } from "foxwedge/mastra";
 import { repairInput, repairSession } from "foxwedge/openai-agents";
+import { FoxwedgeRepair } from "foxwedge/opencode";
+import type { Plugin } from "@opencode-ai/plugin";
 
+const plugin: Plugin = FoxwedgeRepair;
 interface Message { role: string; content: string }
 const list: Message[] = [{ role: "user", content: "go" }];
 const fixed: Message[] = fix(list, { unanswered: "drop-turn" }).messages;
@@ -84,10 +99,17 @@ const rest: Uint8Array = new StreamConverter({ from: "openai-chat", to: "gemini"
 const same: Message[] = repairMessages(repairChain(list));
 const send: typeof fetch = repairingFetch({ onRepair: (report) => report.edits.length });
 const session: { id: string } = repairSession({ id: "s" });
+const events: RunEvent[] = new AgentFollower().message({ type: "system" });
+const agent = new AgentFollower({ words: "agent", clock: Date.now });
+const words: DesktopEvent[] = agent.decision({ toolUseID: "c", behavior: "deny" });
+const outcomes = words.flatMap((event) => (event.type === "agent:complete" ? [event.reason] : []));
+// @ts-expect-error
+agent.decision({ toolUseID: "c" });
 // @ts-expect-error
 fix(list, { unanswered: "forget" });
 // @ts-expect-error
 convert(list, {});
+void [events, outcomes, loadFollow, plugin];
 void [fixed, text, valid, tokens, rest, same, send, session, load, loadAll, sessions, repairMiddleware, repairInput, repairProcessor];
 "#;
 
