@@ -122,8 +122,8 @@ pub fn classify_open_call(name: Option<&str>) -> MissingAnswer {
 }
 
 /// Whether an answer's content (raw JSON) is a placeholder, of foxwedge or of a known agent: a real
-/// answer is preferred. The content must be a single text that starts with placeholder text; a
-/// mention is not enough.
+/// answer is preferred. The content must be a single text that starts with placeholder text (it may
+/// be there twice); a mention is not enough.
 pub fn is_placeholder(raw: &str) -> bool {
     // Escapes can make a text six times as long.
     const MAX_BYTES: usize = 600;
@@ -131,8 +131,8 @@ pub fn is_placeholder(raw: &str) -> bool {
         return false;
     }
     let mut texts = content_texts(raw);
-    let (Some(text), None) = (texts.next(), texts.next()) else { return false };
-    text.len() <= MAX_BYTES && is_known_placeholder(&text)
+    let Some(text) = texts.next() else { return false };
+    text.len() <= MAX_BYTES && is_known_placeholder(&text) && texts.all(|other| other == text)
 }
 
 /// Whether agents and libraries write this text in place of a missing result.
@@ -462,6 +462,8 @@ mod tests {
             (r#"[{"type":"text","text":"[Tool execution was interrupted]"}]"#, true),
             (r#"{"error":"No result provided"}"#, true),
             (r#""aborted""#, true),
+            (r#"[{"type":"text","text":"aborted","text":"aborted"}]"#, true),
+            (r#"[{"type":"text","text":"aborted","text":"7"}]"#, false),
             (r#"  "[Tool use interrupted]" "#, true),
             (r#"[{"text":"\u005bTool use\u0020interrupted]","type":"text"}]"#, true),
             (

@@ -234,6 +234,10 @@ impl<'a> TurnAnswers<'a> {
             .iter()
             .filter_map(|&part| self.parts.get_mut(part.checked_sub(first)?)?.take())
             .collect();
+        // Answers that stand further on are moved here later.
+        if repaired_parts.is_empty() {
+            return Vec::new();
+        }
         vec![RepairedMessage::new(Role::User, ContentShape::List, without_slack(repaired_parts))]
     }
 
