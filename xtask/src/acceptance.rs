@@ -22,6 +22,8 @@ mod agents;
 
 use std::{env, path::PathBuf};
 
+pub(crate) use console::outdated as outdated_page;
+
 use crate::{Outcome, ci, options::TaskOptions};
 use install::MissingSoftware;
 

@@ -9,7 +9,7 @@ mod names;
 mod prose;
 mod packaging;
 
-use crate::{Outcome, generate, workspace};
+use crate::{Outcome, acceptance, generate, workspace};
 
 /// Something that is not as it should be: where, and what.
 pub(crate) struct Complaint {
@@ -34,6 +34,7 @@ pub(crate) fn run() -> Outcome {
         ("what documents name", prose::check(&files)),
         ("versions, targets, templates", packaging::check(&files)),
         ("generated files", generate::outdated(&files)),
+        ("the console's page", acceptance::outdated_page(&files)),
     ];
     let mut wrong = 0;
     for (name, complaints) in &checks {

@@ -12,18 +12,27 @@ use std::{
     process::{Command, Stdio},
 };
 
+use sha2::{Digest, Sha256};
+
 use super::{
     SuiteError,
     install::{Language, MissingSoftware, PackageFolder, copy_files},
     process::run_to_end,
 };
-use crate::{ci, options::TaskOptions, workspace};
+use crate::{
+    ci,
+    options::TaskOptions,
+    tidy::{Complaint, complaint},
+    workspace::{self, File},
+};
 
 const SOURCES: &str = "console";
 /// The reducer of runs is part of the page.
 const REDUCER: &str = "clients/typescript/src";
 /// The build that is kept, so that cargo needs no Node.
 const KEPT: &str = "console/dist";
+/// The checksum of the sources from which that build was made.
+const CHECKSUM: &str = "console/sources.sha256";
 /// Names a browser.
 const VARIABLE: &str = "FOXWEDGE_CHROMIUM";
 /// The most bytes that a browser may have to load, compressed.
@@ -127,6 +136,30 @@ pub(super) fn find_browser() -> Result<PathBuf, MissingSoftware> {
 
 type BuiltFiles = BTreeMap<String, Vec<u8>>;
 
+/// Says without a build whether the kept one is of older sources.
+pub(crate) fn outdated(files: &[File]) -> Vec<Complaint> {
+    let kept = files.iter().find(|file| file.path == CHECKSUM).map_or("", |file| &file.text);
+    if kept.trim_end() == sources_checksum(files) {
+        return Vec::new();
+    }
+    vec![complaint(KEPT, "is old: run `cargo xtask console --write`")]
+}
+
+/// A checksum of all that the page is built from.
+fn sources_checksum(files: &[File]) -> String {
+    let mut checksum = Sha256::new();
+    for File { path, text } in files {
+        let page = path.strip_prefix(SOURCES).and_then(|rest| rest.strip_prefix('/'));
+        let shown = page.is_some_and(|rest| {
+            path != CHECKSUM && !["test/", "e2e/", "README"].iter().any(|it| rest.starts_with(it))
+        });
+        if shown || path.strip_prefix(REDUCER).is_some_and(|rest| rest.starts_with('/')) {
+            checksum.update(format!("{path} {}\n{text}", text.len()));
+        }
+    }
+    checksum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Keeps a new build.
 fn write(built: BuiltFiles) -> Result<(), String> {
     let kept = workspace::root().join(KEPT);
@@ -138,7 +171,9 @@ fn write(built: BuiltFiles) -> Result<(), String> {
             .and_then(|()| fs::write(&path, bytes))
             .map_err(|error| format!("{KEPT}/{name}: {error}"))?;
     }
-    Ok(())
+    let checksum = sources_checksum(&workspace::files()?);
+    fs::write(workspace::root().join(CHECKSUM), format!("{checksum}\n"))
+        .map_err(|error| format!("{CHECKSUM}: {error}"))
 }
 
 /// The first name under which the two do not have the same.
@@ -168,6 +203,22 @@ fn files(folder: &Path) -> Result<BuiltFiles, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_of_older_sources_is_outdated() {
+        let file = |path: &str, text: &str| File { path: path.to_owned(), text: text.to_owned() };
+        let sources = |reducer: &str, test: &str| {
+            let reducer = file("clients/typescript/src/reduce.ts", reducer);
+            vec![reducer, file("console/src/app.tsx", "page"), file("console/test/a.ts", test)]
+        };
+        let kept = file(CHECKSUM, &sources_checksum(&sources("1", "1")));
+        for (reducer, test, old) in [("1", "1", 0), ("1", "2", 0), ("2", "1", 1)] {
+            let mut files = sources(reducer, test);
+            assert_eq!(outdated(&files).len(), 1, "without a checksum");
+            files.push(file(&kept.path, &kept.text));
+            assert_eq!(outdated(&files).len(), old, "{reducer} {test}");
+        }
+    }
 
     #[test]
     fn files_that_are_missing_new_or_different_are_found() {
