@@ -134,3 +134,27 @@ async fn referenced_items_are_served_from_memory_or_refused() {
         assert_eq!((reply.status.as_u16(), &reply.json()["error"]["code"]), (status, &json!(code)));
     }
 }
+
+#[tokio::test]
+async fn a_long_streamed_reply_can_be_referred_to() {
+    let engine = engine(
+        "[[route]]\nmodel = \"m\"\nupstream = \"messages\"\nupstream_model = \"scripted\"\n",
+    )
+    .await;
+    let prompt = format!("call keep with {}", json!({"text": "long ".repeat(80_000)}));
+    let tools = json!([{"type": "function", "name": "keep", "parameters": {"type": "object"}}]);
+    let first = json!({"model": "m", "stream": true, "input": prompt, "tools": tools,
+        "max_output_tokens": 200_000});
+    let request = build_request(GatewayEndpoint::Responses, first.to_string(), &[]);
+    let reply = send_request(&engine, request).await;
+    let last = reply.body.rsplit("data: ").find(|it| it.contains("response.completed"));
+    let last: Value = serde_json::from_str(last.expect("an end").trim()).expect("JSON");
+    let output = last["response"]["output"].as_array().expect("items");
+    let call = output.iter().find_map(|item| item.get("call_id")).expect("a call");
+    let next = json!({"model": "m", "previous_response_id": last["response"]["id"], "tools": tools,
+        "input": [{"type": "function_call_output", "call_id": call, "output": "kept"}]});
+    let request = build_request(GatewayEndpoint::Responses, next.to_string(), &[]);
+    let reply = send_request(&engine, request).await;
+    assert_eq!(reply.status.as_u16(), 200, "{}", reply.body);
+    assert!(reply.body.contains("The tool said: kept"), "{}", reply.body);
+}
