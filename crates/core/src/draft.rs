@@ -410,6 +410,11 @@ impl<'a> Draft<'a> {
         self.parts.get(message.range()).unwrap_or(&[])
     }
 
+    /// The message that a part (an index) belongs to.
+    pub(crate) fn message_of(&self, part: usize) -> usize {
+        self.messages.partition_point(|message| message.last as usize <= part)
+    }
+
     /// Whether a message holds client calls.
     pub fn has_calls(&self, message: &Message) -> bool {
         self.parts_of(message).iter().any(|part| matches!(part.kind, PartKind::Call(_)))

@@ -276,10 +276,7 @@ pub(crate) fn is_placeholder_answer(draft: &Draft<'_>, part: usize) -> bool {
         PartKind::Answer(_) if draft.parts[part].span.is_empty() => true,
         PartKind::Answer(answer) => {
             // A screenshot is not text, and media beside the text is real content.
-            let has_media_parts = || {
-                let gemini = draft.format == Format::Gemini;
-                gemini && placeholder::has_key(draft.parts[part].span.of(draft.source), "parts")
-            };
+            let has_media_parts = || draft.format == Format::Gemini && has_media(draft, part);
             let content = answer.content.of(draft.source);
             // The output of a command that ended is real, whatever its text.
             let has_exit_code =
@@ -290,6 +287,18 @@ pub(crate) fn is_placeholder_answer(draft: &Draft<'_>, part: usize) -> bool {
                 && !has_exit_code()
         }
         _ => false,
+    }
+}
+
+/// Whether a function response of Gemini has media beside its output.
+fn has_media(draft: &Draft<'_>, part: usize) -> bool {
+    let span = draft.parts[part].span;
+    let field = |object, name| foxwedge_json::field_value(draft.source, object, name);
+    let response = field(span, "functionResponse").or_else(|| field(span, "function_response"));
+    match response {
+        Some(response) => field(response, "parts").is_some(),
+        // In a session file the response may lie deeper.
+        None => placeholder::has_key(span.of(draft.source), "parts"),
     }
 }
 

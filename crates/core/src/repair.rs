@@ -196,7 +196,7 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
         let edits = state.edits.len();
         let rules = fixable_rules(after.as_ref().unwrap_or(&before), options);
         if rules == RuleSet::default() {
-            keep_nonempty(&mut state);
+            keep_request(&mut state);
             binding::remove_bound_thinking(&mut state);
         } else {
             run_phase(&mut state, rules);
@@ -224,16 +224,24 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
     }
 }
 
-/// Keeps a history from becoming empty, which no provider accepts and no parser recognizes: a short
-/// user message replaces the removed content.
-fn keep_nonempty(state: &mut RepairState<'_, '_>) {
-    let had_messages = !state.input.messages.is_empty() || state.input.body.emptied;
-    if state.messages.is_empty() && had_messages {
-        let text = placeholder::opening_text(state.policy().language);
-        state.messages.push(RepairedMessage::with_text(Role::User, text));
-        let note = "no other message is left: a short user message is inserted".to_owned();
-        state.note_edit(314, Strategy::Insert, 0, Vec::new(), note);
+/// Keeps a history from becoming empty, or from losing its last user message where no rule may
+/// insert another one: a short user message replaces the removed content.
+fn keep_request(state: &mut RepairState<'_, '_>) {
+    let input = state.input;
+    let had_messages = !input.messages.is_empty() || input.body.emptied;
+    let emptied = state.messages.is_empty() && had_messages;
+    let silenced = || {
+        !state.messages.iter().any(|message| message.role.is_user())
+            && input.messages.iter().any(|message| message.role.is_user())
+    };
+    if !emptied && !silenced() {
+        return;
     }
+    let text = placeholder::opening_text(state.policy().language);
+    let at = state.messages.iter().take_while(|message| message.role.is_system()).count();
+    let note = "no other user message is left: a short one is inserted".to_owned();
+    state.note_edit(314, Strategy::Insert, at, Vec::new(), note);
+    state.messages.insert(at, RepairedMessage::with_text(Role::User, text));
 }
 
 /// A repair that changes nothing.

@@ -291,6 +291,7 @@ fn inspect_message(
     score: &mut DetectionScore,
 ) -> ScanResult<()> {
     let (mut has_call_id, mut has_result) = (false, false);
+    let (mut has_role, mut is_step) = (false, false);
     let scanned = scan.object(|scan, key, _| {
         match key {
             b"parts" => {
@@ -312,13 +313,7 @@ fn inspect_message(
                     "items with a `type`",
                 );
                 let value = scan.skip()?;
-                if is_interaction_step(&string_value(source, value)) {
-                    score.vote(
-                        Format::GeminiInteractions,
-                        DetectionConfidence::Certain,
-                        "steps of Interactions",
-                    );
-                }
+                is_step = is_interaction_step(&string_value(source, value));
                 return Ok(());
             }
             // The arguments of a Responses item are a string.
@@ -328,13 +323,22 @@ fn inspect_message(
                 "arguments that are an object",
             ),
             b"role" => {
+                has_role = true;
                 let value = scan.skip()?;
                 match &*string_value(source, value) {
-                    "tool" | "function" => {
+                    "tool" => {
                         score.vote(
                             Format::OpenaiChat,
                             DetectionConfidence::Certain,
                             "tool messages",
+                        );
+                    }
+                    // Obsolete, so blocks of another format count for more.
+                    "function" => {
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Likely,
+                            "messages of functions",
                         );
                     }
                     "developer" => {
@@ -359,13 +363,15 @@ fn inspect_message(
         }
         scan.skip().map(drop)
     });
+    // Neither steps nor items with a `call_id` have a role.
+    let certainty =
+        if has_role { DetectionConfidence::Likely } else { DetectionConfidence::Certain };
+    if is_step {
+        score.vote(Format::GeminiInteractions, certainty, "steps of Interactions");
+    }
     // Results of Interactions have a `call_id`, too; what they return is called `result`.
     match (has_call_id, has_result) {
-        (true, false) => score.vote(
-            Format::OpenaiResponses,
-            DetectionConfidence::Certain,
-            "items with a `call_id`",
-        ),
+        (true, false) => score.vote(Format::OpenaiResponses, certainty, "items with a `call_id`"),
         (true, true) => score.vote(
             Format::GeminiInteractions,
             DetectionConfidence::Likely,

@@ -44,6 +44,22 @@ fn a_result_of_interactions_without_a_type_is_no_item_of_responses() {
 }
 
 #[test]
+fn a_foreign_field_in_a_message_with_a_role_counts_for_less_than_a_call() {
+    let table = [
+        (Format::Anthropic, r#"{"role":"user","type":"code_execution_result","content":[]}"#),
+        (Format::Anthropic, r#"{"role":"function","content":[]}"#),
+        (Format::OpenaiChat, r#"{"role":"user","call_id":"x"}"#),
+    ];
+    for (wire, message) in table {
+        let mut list = messages(wire.name(), "a[x] r[x]");
+        let foreign: Value = serde_json::from_str(message).expect("JSON");
+        list.insert(0, foreign);
+        let list = Value::Array(list);
+        assert_eq!(found(&list.to_string()), Some((wire, Certain)), "{list}");
+    }
+}
+
+#[test]
 fn a_call_deep_in_a_history_is_found() {
     for wire in Format::ALL {
         let shape = format!("{} a[x] r[x]", "u a ".repeat(40));

@@ -1,10 +1,12 @@
 //! Histories that a repair once harmed: what providers accept is left alone, and what is repaired is
 //! repaired with the least.
 
-use foxwedge_core::{CheckOptions, FixApplicability, Format, Profile, Report, Severity, check};
+use foxwedge_core::{
+    CheckOptions, FixApplicability, Format, OrphanPolicy, Profile, Report, Severity, check,
+};
 use foxwedge_formats::{detect, outline_options, read, text};
 use foxwedge_testkit::body;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn checked(wire: Format, profile: Profile, document: &str) -> Report {
     let reading = read(document, wire, outline_options(profile)).expect("the document can be read");
@@ -240,6 +242,45 @@ fn a_history_never_ends_without_a_user_message() {
         assert!(!report.findings.iter().any(safe), "{document}: {:?}", report.findings);
         assert_eq!(fixed(wire, profile, document), document);
     }
+}
+
+#[test]
+fn a_result_that_was_the_only_user_message_is_not_dropped_without_a_replacement() {
+    let document = r#"[{"role":"user","content":[{"type":"tool_result","tool_use_id":"gone","content":"aborted"}]},{"role":"assistant","content":[{"type":"future_block","tool_id":"x"}]}]"#;
+    let mut options = CheckOptions::for_profile(Profile::Anthropic);
+    options.policy.orphans = OrphanPolicy::Drop;
+    options.policy.allow_unsafe = true;
+    let reading = read(document, Format::Anthropic, outline_options(Profile::Anthropic));
+    let fixed = reading.expect("the document can be read").fix(&options).0.to_string();
+    assert_eq!(shape(&fixed), "u a", "{fixed}");
+}
+
+#[test]
+fn a_block_that_names_its_kind_twice_is_refused() {
+    let document = r#"{"messages":[{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[]},"toolResult":null}]}]}"#;
+    let reading = read(document, Format::Bedrock, outline_options(Profile::Bedrock));
+    assert!(reading.is_err(), "readers disagree on which of the two counts");
+}
+
+#[test]
+fn more_calls_than_a_round_holds_are_split_with_their_results() {
+    let calls: Vec<Value> = (0..130)
+        .map(|at| json!({"toolUse": {"toolUseId": format!("c{at}"), "name": "f", "input": {}}}))
+        .collect();
+    let results: Vec<Value> = (0..130)
+        .map(|at| json!({"toolResult": {"toolUseId": format!("c{at}"), "content": [{"text": "ok"}]}}))
+        .collect();
+    let document = json!([
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": calls},
+        {"role": "user", "content": [{"text": "by the way"}]},
+        {"role": "user", "content": results},
+    ]);
+    let fixed = fixed(Format::Bedrock, Profile::OpenaiChat, &document.to_string());
+    let fixed: Vec<Value> = serde_json::from_str(&fixed).expect("a list");
+    let sizes: Vec<usize> =
+        fixed.iter().map(|message| message["content"].as_array().map_or(0, Vec::len)).collect();
+    assert_eq!(sizes, [1, 128, 128, 2, 2, 1]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::{RepairedMessage, RepairedPart, content::messages_with, state::RepairState, turns};
 use crate::{
     draft::{ContentShape, Draft, MessageLayout, PartKind, Role},
-    pairing::{Turn, call_at},
+    pairing::{CallPairing, Turn, call_at},
     report::Strategy,
     rules::{RuleSet, too_many_calls::MAX_CALLS},
 };
@@ -136,7 +136,8 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
         first_message.parts = without_slack(rest);
         first_message.touched = true;
         let position = state.messages.len();
-        let mut answers = TurnAnswers::take(state.input, &mut old, turn.home(), chat);
+        let home = turn.home().start..end_of_answers(&draft, &pairing, turn);
+        let mut answers = TurnAnswers::take(state.input, &mut old, home.clone(), chat);
         let mut calls = calls.into_iter();
         let mut index = turn.calls().start;
         let mut round = Some(first_message);
@@ -179,15 +180,27 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
             round_indices,
             format!("{count} calls are split into rounds of at most {MAX_CALLS}"),
         );
-        at = turn.home().end.max(at + 1);
+        at = home.end.max(at + 1);
     }
+}
+
+/// The end of the user messages directly behind a turn that hold its answers.
+fn end_of_answers(draft: &Draft<'_>, pairing: &CallPairing, turn: &Turn) -> usize {
+    let calls = &pairing.calls[turn.calls().clone()];
+    let parts = calls.iter().filter_map(|call| call.answer()).map(|it| pairing.answers[it].part());
+    let last = parts.max().map_or(0, |part| draft.message_of(part));
+    let home = turn.home();
+    let is_user = |at: &usize| draft.messages[*at].role.is_user();
+    let users = (home.end..draft.messages.len()).take_while(|at| *at <= last && is_user(at));
+    home.end + users.count()
 }
 
 /// The answers after a turn, handed out round by round.
 struct TurnAnswers<'a> {
     chat: bool,
     messages: Vec<(usize, Option<RepairedMessage<'a>>)>,
-    user: Option<RepairedMessage<'a>>,
+    /// User messages, and how many of the parts are theirs.
+    users: Vec<(RepairedMessage<'a>, usize)>,
     parts: Vec<Option<RepairedPart<'a>>>,
     first: usize,
 }
@@ -202,7 +215,7 @@ impl<'a> TurnAnswers<'a> {
         let mut answers = TurnAnswers {
             chat,
             messages: Vec::new(),
-            user: None,
+            users: Vec::new(),
             parts: Vec::new(),
             first: home.start,
         };
@@ -211,8 +224,9 @@ impl<'a> TurnAnswers<'a> {
                 answers.messages.push((index, old[index].take()));
             } else if let Some(mut message) = old[index].take() {
                 message.load_parts(input);
-                answers.parts = std::mem::take(&mut message.parts).into_iter().map(Some).collect();
-                answers.user = Some(message);
+                let parts = std::mem::take(&mut message.parts);
+                answers.users.push((message, parts.len()));
+                answers.parts.extend(parts.into_iter().map(Some));
             }
         }
         answers
@@ -221,20 +235,18 @@ impl<'a> TurnAnswers<'a> {
     /// The messages that answer one round; `parts` are indices into the draft.
     fn take_round(&mut self, draft: &Draft<'a>, parts: &[usize]) -> Vec<RepairedMessage<'a>> {
         if self.chat {
-            let first = self.first;
-            let message = |part: usize| draft.messages.partition_point(|m| m.last as usize <= part);
-            let positions: Vec<usize> = parts.iter().map(|&part| message(part) - first).collect();
+            let position = |&part: &usize| draft.message_of(part).checked_sub(self.first);
+            let positions: Vec<usize> = parts.iter().filter_map(position).collect();
             return positions
                 .iter()
                 .filter_map(|&at| self.messages.get_mut(at)?.1.take())
                 .collect();
         }
-        let first = draft.messages[self.first].first as usize;
+        let first = draft.messages.get(self.first).map_or(0, |message| message.first as usize);
         let repaired_parts: Vec<RepairedPart<'a>> = parts
             .iter()
             .filter_map(|&part| self.parts.get_mut(part.checked_sub(first)?)?.take())
             .collect();
-        // Answers that stand further on are moved here later.
         if repaired_parts.is_empty() {
             return Vec::new();
         }
@@ -245,11 +257,13 @@ impl<'a> TurnAnswers<'a> {
     fn into_remaining(self) -> Vec<RepairedMessage<'a>> {
         let mut messages: Vec<RepairedMessage<'a>> =
             self.messages.into_iter().filter_map(|(_, message)| message).collect();
-        let parts: Vec<RepairedPart<'a>> = self.parts.into_iter().flatten().collect();
-        if let Some(mut user) = self.user.filter(|_| !parts.is_empty()) {
-            user.parts = parts;
-            user.touched = true;
-            messages.push(user);
+        let mut parts = self.parts.into_iter();
+        for (mut user, count) in self.users {
+            user.parts = parts.by_ref().take(count).flatten().collect();
+            user.touched |= user.parts.len() < count;
+            if !user.parts.is_empty() || count == 0 {
+                messages.push(user);
+            }
         }
         messages
     }

@@ -57,24 +57,19 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
     let mut unique = UniqueFields::default();
     let mut kind = None;
     let span = scan.object(|scan, key, _| {
+        unique.check_known(
+            scan,
+            &[b"text", b"toolUse", b"toolResult", b"reasoningContent"],
+            key,
+        )?;
         if skip_null(scan)? {
             return Ok(());
         }
         let part = match key {
-            b"text" => {
-                unique.check(scan, 0, key)?;
-                PartKind::Text(text_fullness(source, require_string(scan, key)?))
-            }
-            b"toolUse" => {
-                unique.check(scan, 1, key)?;
-                read_tool_use(scan, source)?
-            }
-            b"toolResult" => {
-                unique.check(scan, 2, key)?;
-                read_tool_result(scan, source)?
-            }
+            b"text" => PartKind::Text(text_fullness(source, require_string(scan, key)?)),
+            b"toolUse" => read_tool_use(scan, source)?,
+            b"toolResult" => read_tool_result(scan, source)?,
             b"reasoningContent" => {
-                unique.check(scan, 3, key)?;
                 let value = scan.skip()?;
                 let signed = ["\"signature\"", "\"redactedContent\""];
                 let is_signed = signed.iter().any(|field| value.of(source).contains(field));
