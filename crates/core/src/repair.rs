@@ -231,8 +231,8 @@ fn keep_request(state: &mut RepairState<'_, '_>) {
     let had_messages = !input.messages.is_empty() || input.body.emptied;
     let emptied = state.messages.is_empty() && had_messages;
     let silenced = || {
-        !state.messages.iter().any(|message| message.role.is_user())
-            && input.messages.iter().any(|message| message.role.is_user())
+        !state.messages.iter().any(|message| message.role == Role::User)
+            && input.messages.iter().any(|message| message.role == Role::User)
     };
     if !emptied && !silenced() {
         return;
