@@ -37,8 +37,8 @@ pub use placeholder::{
 pub use policy::{OrphanPolicy, Policy, TailPolicy, UnansweredPolicy};
 pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking};
 pub use repair::{
-    ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartPatch, PartSource,
-    QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan, fresh_id,
+    ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartList, PartPatch,
+    PartSource, QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan, fresh_id,
     legal_name, repair,
 };
 pub use report::{

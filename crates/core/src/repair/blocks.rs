@@ -60,8 +60,7 @@ pub(super) fn move_answers<'a>(
         let turn_answers =
             std::iter::from_fn(|| received.next_if(|(call, _)| turn.calls().contains(call)));
         if turn.home().is_empty() {
-            let mut parts: Vec<RepairedPart<'a>> = turn_answers.map(|(_, part)| part).collect();
-            parts.shrink_to_fit();
+            let parts: Vec<RepairedPart<'a>> = turn_answers.map(|(_, part)| part).collect();
             new_messages.push((
                 turn.messages().end - 1,
                 RepairedMessage::new(Role::User, ContentShape::List, parts),
@@ -122,7 +121,7 @@ fn take_answers<'a>(
     for of_message in moving.chunk_by(|one, other| one.0.message() == other.0.message()) {
         let at = of_message[0].0.message();
         let first = draft.messages[at].first as usize;
-        let old = std::mem::take(&mut state.messages[at].parts);
+        let old = state.messages[at].parts.take();
         let assistant = state.messages[at].role.is_assistant();
         let mut remaining = Vec::with_capacity(old.len());
         let mut next = of_message.iter().peekable();
@@ -147,9 +146,8 @@ fn take_answers<'a>(
             }
         }
         let message = &mut state.messages[at];
-        remaining.shrink_to_fit();
-        message.parts = remaining;
-        message.touched = true;
+        message.parts = remaining.into();
+        message.touch();
         emptied[at] = message.parts.is_empty();
     }
 }
@@ -161,7 +159,7 @@ fn insert_answers<'a>(
     mut present_calls: impl Iterator<Item = usize>,
     received: impl Iterator<Item = (usize, RepairedPart<'a>)>,
 ) {
-    let existing = std::mem::take(&mut message.parts);
+    let existing = message.parts.take();
     let mut remaining = existing.iter().filter(|part| part.is_answer()).count();
     let mut received = received.peekable();
     let mut parts = Vec::with_capacity(existing.len() + 1);
@@ -177,9 +175,8 @@ fn insert_answers<'a>(
         parts.push(part);
     }
     parts.extend(received.map(|(_, part)| part));
-    parts.shrink_to_fit();
-    message.parts = parts;
-    message.touched = true;
+    message.parts = parts.into();
+    message.touch();
 }
 
 /// The calls of the answers that stay in a message, in order.

@@ -86,8 +86,8 @@ fn fill_message(state: &mut RepairState<'_, '_>, at: usize, code: u16) {
         state.messages[at] = RepairedMessage::with_text(Role::User, words);
     } else {
         let message = state.edit_message(at);
-        message.parts = vec![RepairedPart::from_text(words)];
-        message.content = ContentShape::List;
+        message.parts = vec![RepairedPart::from_text(words)].into();
+        message.set_content(ContentShape::List);
     }
     let note = format!("the empty message becomes `{words}`");
     state.note_edit(code, Strategy::Recode, at, Vec::new(), note);
@@ -258,7 +258,7 @@ fn remove_item_ids(state: &mut RepairState<'_, '_>) {
             let message = state.mark_message(at);
             message.flags =
                 message.flags.without(MessageFlags::BAD_ITEM_ID).without(MessageFlags::ITEM_ID);
-            message.without_id = true;
+            message.mark_lost_id();
             state.note_edit(
                 205,
                 Strategy::Drop,
@@ -290,7 +290,7 @@ fn remove_unstored_items(state: &mut RepairState<'_, '_>) {
             let next = state.mark_message(at + 1);
             next.flags =
                 next.flags.without(MessageFlags::ITEM_ID).without(MessageFlags::BAD_ITEM_ID);
-            next.without_id = true;
+            next.mark_lost_id();
         }
     }
     state.remove_messages(&removed);
@@ -334,7 +334,7 @@ fn fix_null_contents(state: &mut RepairState<'_, '_>) {
     let draft = state.draft();
     for at in messages_with(state, &draft, 311) {
         let message = state.edit_message(at);
-        message.content = ContentShape::Text;
+        message.set_content(ContentShape::Text);
         message.parts.insert(0, RepairedPart::from_text(""));
         let note = "content becomes an empty string".to_owned();
         state.note_edit(311, Strategy::Recode, at, Vec::new(), note);

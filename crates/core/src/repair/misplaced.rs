@@ -59,7 +59,7 @@ fn remove_strays(state: &mut RepairState<'_, '_>, at: usize) {
     let blocks = layout == MessageLayout::Blocks;
     let reasoning = message.retain_parts(|part| !(blocks && user && part.is_reasoning()));
     if layout == MessageLayout::Chat {
-        message.touched = true;
+        message.touch();
     }
     if calls > 0 || layout == MessageLayout::Chat {
         let note = "a call outside an assistant message is removed".to_owned();

@@ -47,25 +47,15 @@ pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
 }
 
 fn answers_first(message: &mut RepairedMessage<'_>) {
-    let (answers, rest): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut message.parts).into_iter().partition(RepairedPart::is_answer);
-    message.parts = without_slack(answers.into_iter().chain(rest).collect());
+    // The sort is stable: answers keep their order, and so does the rest.
+    message.parts.sort_by_key(|part| !part.is_answer());
 }
 
 fn text_first(message: &mut RepairedMessage<'_>) {
     let Some(call) = message.parts.iter().position(RepairedPart::is_call) else { return };
-    let following = message.parts.split_off(call);
+    // The sort is stable: texts keep their order, and so does the rest.
     let is_text = |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Text(_));
-    let (texts, rest): (Vec<_>, Vec<_>) = following.into_iter().partition(is_text);
-    message.parts.extend(texts);
-    message.parts.extend(rest);
-    message.parts.shrink_to_fit();
-}
-
-/// Drops spare capacity: there may be as many lists of parts as messages.
-fn without_slack(mut parts: Vec<RepairedPart<'_>>) -> Vec<RepairedPart<'_>> {
-    parts.shrink_to_fit();
-    parts
+    message.parts[call..].sort_by_key(|part| !is_text(part));
 }
 
 /// Moves answers and other content into separate messages; the role repair inserts the message
@@ -81,9 +71,9 @@ fn separate_answers(state: &mut RepairState<'_, '_>) {
         }
         message.load_parts(state.input);
         let (answers, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut message.parts).into_iter().partition(RepairedPart::is_answer);
-        message.parts = without_slack(answers);
-        message.touched = true;
+            message.parts.take().into_iter().partition(RepairedPart::is_answer);
+        message.parts = answers.into();
+        message.touch();
         let ids = message.ids();
         state.messages.push(message);
         let at = state.messages.len() - 1;
@@ -94,11 +84,7 @@ fn separate_answers(state: &mut RepairState<'_, '_>) {
             ids,
             "the results get a message of their own".to_owned(),
         );
-        state.messages.push(RepairedMessage::new(
-            Role::User,
-            ContentShape::List,
-            without_slack(rest),
-        ));
+        state.messages.push(RepairedMessage::new(Role::User, ContentShape::List, rest));
     }
 }
 
@@ -132,9 +118,9 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
         let Some(mut first_message) = old[at].take() else { continue };
         first_message.load_parts(state.input);
         let (calls, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut first_message.parts).into_iter().partition(RepairedPart::is_call);
-        first_message.parts = without_slack(rest);
-        first_message.touched = true;
+            first_message.parts.take().into_iter().partition(RepairedPart::is_call);
+        first_message.parts = rest.into();
+        first_message.touch();
         let position = state.messages.len();
         let mut answers = TurnAnswers::take(state.input, &mut old, turn.home(), chat);
         let mut calls = calls.into_iter();
@@ -151,14 +137,13 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
                 let mut new_message =
                     RepairedMessage::new(Role::Assistant, ContentShape::Text, Vec::new());
                 if chat {
-                    new_message.parts.push(RepairedPart::from_text(""));
+                    new_message.parts = vec![RepairedPart::from_text("")].into();
                 } else {
-                    new_message.content = ContentShape::List;
+                    new_message.set_content(ContentShape::List);
                 }
                 new_message
             });
-            message.parts.reserve_exact(round_calls.len());
-            message.parts.extend(round_calls);
+            message.parts.append(round_calls);
             state.messages.push(message);
             let parts: Vec<usize> = round_indices
                 .iter()
@@ -211,7 +196,7 @@ impl<'a> TurnAnswers<'a> {
                 answers.messages.push((index, old[index].take()));
             } else if let Some(mut message) = old[index].take() {
                 message.load_parts(input);
-                answers.parts = std::mem::take(&mut message.parts).into_iter().map(Some).collect();
+                answers.parts = message.parts.take().into_iter().map(Some).collect();
                 answers.user = Some(message);
             }
         }
@@ -238,7 +223,7 @@ impl<'a> TurnAnswers<'a> {
         if repaired_parts.is_empty() {
             return Vec::new();
         }
-        vec![RepairedMessage::new(Role::User, ContentShape::List, without_slack(repaired_parts))]
+        vec![RepairedMessage::new(Role::User, ContentShape::List, repaired_parts)]
     }
 
     /// The messages that no round took.
@@ -247,8 +232,8 @@ impl<'a> TurnAnswers<'a> {
             self.messages.into_iter().filter_map(|(_, message)| message).collect();
         let parts: Vec<RepairedPart<'a>> = self.parts.into_iter().flatten().collect();
         if let Some(mut user) = self.user.filter(|_| !parts.is_empty()) {
-            user.parts = parts;
-            user.touched = true;
+            user.parts = parts.into();
+            user.touch();
             messages.push(user);
         }
         messages

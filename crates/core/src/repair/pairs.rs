@@ -331,7 +331,8 @@ pub(super) fn placeholder_part<'a>(
     call: &DraftCall<'a>,
 ) -> RepairedPart<'a> {
     let missing = placeholder::classify_open_call(call.name.as_deref());
-    let mut patch = PartPatch::default();
+    let text = placeholder::placeholder_text(missing, state.policy().language);
+    let mut patch = PartPatch::with_source(PartSource::Text(text.into()));
     let owned = state.input.owned_call(part).filter(|owned| !owned.repeated.is_empty());
     owned.into_iter().for_each(|owned| patch.set_repeated(owned.repeated));
     RepairedPart {
@@ -346,9 +347,6 @@ pub(super) fn placeholder_part<'a>(
                 media: false,
             }),
         },
-        source: PartSource::Text(
-            placeholder::placeholder_text(missing, state.policy().language).into(),
-        ),
         patch,
     }
 }
@@ -365,13 +363,12 @@ pub(super) fn quoted_part<'a>(
         ResultMatch::Duplicate(_) => QuoteReason::SecondAnswer,
         _ => QuoteReason::NoCall,
     };
-    let source = match part.source {
+    let source = match part.source() {
         PartSource::Input => PartSource::Quote(QuotedAnswer::new(answer.clone(), reason, language)),
-        other => other,
+        other => other.clone(),
     };
     RepairedPart {
         part: Part { span: part.part.span, kind: PartKind::Text(TextShape::Full) },
-        source,
-        patch: PartPatch::default(),
+        patch: PartPatch::with_source(source),
     }
 }

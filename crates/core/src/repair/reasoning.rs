@@ -46,9 +46,8 @@ fn remove_detached(state: &mut RepairState<'_, '_>) {
             removed.push(at);
         } else {
             let message = state.edit_message(at);
-            while message.parts.last().is_some_and(RepairedPart::is_reasoning) {
-                message.parts.pop();
-            }
+            let trailing = message.parts.iter().rev().take_while(|part| part.is_reasoning()).count();
+            message.parts.update(|parts| parts.truncate(parts.len() - trailing));
             if message.parts.is_empty() {
                 removed.push(at);
             }
@@ -73,8 +72,7 @@ fn insert_missing(state: &mut RepairState<'_, '_>) {
                             span: Span::NOWHERE,
                             kind: PartKind::Reasoning(SignatureState::Plain),
                         },
-                        source: PartSource::Text("".into()),
-                        patch: PartPatch::default(),
+                        patch: PartPatch::with_source(PartSource::Text("".into())),
                     },
                 );
                 let note = "an empty `reasoning_content` is added".to_owned();

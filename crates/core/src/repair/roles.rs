@@ -26,7 +26,7 @@ pub(super) fn fix_roles(state: &mut RepairState<'_, '_>, _: RuleSet) {
         };
         let message = state.mark_message(at);
         message.role = role;
-        message.role_changed = true;
+        message.mark_new_role();
         if role == Role::Assistant {
             // Its calls are now in a valid place.
             message.flags = message.flags.without(MessageFlags::STRAY_CALLS);
