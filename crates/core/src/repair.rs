@@ -43,10 +43,10 @@ pub use content::legal_name;
 pub use edits::EditLog;
 pub use ids::fresh_id;
 pub use losses::RepairLosses;
+use message_state::MessageState;
 pub use part_list::PartList;
 pub use patch::PartPatch;
 pub use sources::{NewText, PartSource, QuotedAnswer};
-use message_state::MessageState;
 use state::RepairState;
 
 /// A repaired history.

@@ -198,7 +198,9 @@ fn first_edit(state: &RepairState<'_, '_>) -> Option<usize> {
 
 /// The number of leading parts of a message that are unchanged.
 fn untouched_head(input: &Draft<'_>, at: usize, repaired: &super::RepairedMessage<'_>) -> usize {
-    let Some(message) = input.messages.get(at).filter(|_| !repaired.has_new_role()) else { return 0 };
+    let Some(message) = input.messages.get(at).filter(|_| !repaired.has_new_role()) else {
+        return 0;
+    };
     let parts = input.parts_of(message);
     let same = |(repaired_part, part): &(&RepairedPart<'_>, &Part<'_>)| {
         repaired_part.is_kept() && repaired_part.part.span == part.span

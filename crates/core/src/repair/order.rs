@@ -3,7 +3,7 @@
 use super::{RepairedMessage, RepairedPart, content::messages_with, state::RepairState, turns};
 use crate::{
     draft::{ContentShape, Draft, MessageLayout, PartKind, Role},
-    pairing::{Turn, call_at},
+    pairing::{PairedAnswer, Turn, call_at},
     report::Strategy,
     rules::{RuleSet, too_many_calls::MAX_CALLS},
 };
@@ -145,12 +145,12 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
             });
             message.parts.append(round_calls);
             state.messages.push(message);
-            let parts: Vec<usize> = round_indices
+            let round_answers: Vec<PairedAnswer> = round_indices
                 .iter()
                 .filter_map(|&call| pairing.calls[call].answer())
-                .map(|answer| pairing.answers[answer].part())
+                .map(|answer| pairing.answers[answer])
                 .collect();
-            state.messages.extend(answers.take_round(&draft, &parts));
+            state.messages.extend(answers.take_round(&draft, &round_answers));
         }
         let count = turn.calls().len();
         let first = call_at(&draft, pairing.calls[turn.calls().start].part());
@@ -203,21 +203,22 @@ impl<'a> TurnAnswers<'a> {
         answers
     }
 
-    /// The messages that answer one round; `parts` are indices into the draft.
-    fn take_round(&mut self, draft: &Draft<'a>, parts: &[usize]) -> Vec<RepairedMessage<'a>> {
+    /// The messages that answer one round.
+    fn take_round(
+        &mut self,
+        draft: &Draft<'a>,
+        answers: &[PairedAnswer],
+    ) -> Vec<RepairedMessage<'a>> {
         if self.chat {
-            let first = self.first;
-            let message = |part: usize| draft.messages.partition_point(|m| m.last as usize <= part);
-            let positions: Vec<usize> = parts.iter().map(|&part| message(part) - first).collect();
-            return positions
-                .iter()
-                .filter_map(|&at| self.messages.get_mut(at)?.1.take())
-                .collect();
+            let positions = answers.iter().map(|answer| answer.message().checked_sub(self.first));
+            return positions.filter_map(|at| self.messages.get_mut(at?)?.1.take()).collect();
         }
-        let first = draft.messages[self.first].first as usize;
-        let repaired_parts: Vec<RepairedPart<'a>> = parts
+        let home = self.first;
+        let first = draft.messages[home].first as usize;
+        let repaired_parts: Vec<RepairedPart<'a>> = answers
             .iter()
-            .filter_map(|&part| self.parts.get_mut(part.checked_sub(first)?)?.take())
+            .filter(|answer| answer.message() == home)
+            .filter_map(|answer| self.parts.get_mut(answer.part().checked_sub(first)?)?.take())
             .collect();
         // Answers that stand further on are moved here later.
         if repaired_parts.is_empty() {

@@ -46,7 +46,8 @@ fn remove_detached(state: &mut RepairState<'_, '_>) {
             removed.push(at);
         } else {
             let message = state.edit_message(at);
-            let trailing = message.parts.iter().rev().take_while(|part| part.is_reasoning()).count();
+            let trailing =
+                message.parts.iter().rev().take_while(|part| part.is_reasoning()).count();
             message.parts.update(|parts| parts.truncate(parts.len() - trailing));
             if message.parts.is_empty() {
                 removed.push(at);

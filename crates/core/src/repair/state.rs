@@ -70,13 +70,7 @@ impl<'w, 'a> RepairState<'w, 'a> {
         if self.edits.is_empty() && !self.changed {
             return Cow::Borrowed(self.input);
         }
-        let parts = self.input.parts.len();
-        let mut builder = DraftBuilder::with_capacity(
-            self.input.source,
-            self.input.format,
-            self.messages.len(),
-            parts,
-        );
+        let mut builder = DraftBuilder::sharing(self.input, self.messages.len());
         *builder.body_mut() = self.input.body.clone();
         if !self.surrogates.is_empty() {
             builder.body_mut().surrogates.clear();
@@ -103,17 +97,17 @@ impl<'w, 'a> RepairState<'w, 'a> {
                 .retain(|_| at.next().is_some_and(|at| fixed.binary_search(&at).is_err()));
         }
         for message in &self.messages {
-            if message.parts.is_loaded() {
-                for part in &message.parts {
-                    builder.push_part(part.part.span, part.part.kind.clone());
-                }
-            } else {
-                for part in message.input_parts(self.input) {
-                    builder.push_part(part.span, part.kind.clone());
-                }
+            let (role, content, flags) = (message.role, message.content(), message.flags);
+            let original = message.input_message(self.input);
+            if let Some(original) = original.filter(|_| !message.parts.is_loaded()) {
+                builder.push_shared_message(role, original, content, flags);
+                continue;
             }
-            let span = message.input_message(self.input).map_or(Span::NOWHERE, |input| input.span);
-            builder.push_message(message.role, span, message.content(), message.flags);
+            for part in &message.parts {
+                builder.push_part(part.part.span, part.part.kind.clone());
+            }
+            let span = original.map_or(Span::NOWHERE, |original| original.span);
+            builder.push_message(role, span, content, flags);
         }
         Cow::Owned(builder.finish())
     }
@@ -121,8 +115,9 @@ impl<'w, 'a> RepairState<'w, 'a> {
     /// A message whose blocks changed holds a list of blocks, no longer a string.
     pub(super) fn update_content_shapes(&mut self) {
         if self.input.layout() == MessageLayout::Blocks {
-            let is_loaded =
-                |message: &&mut RepairedMessage<'_>| message.is_touched() && message.parts.is_loaded();
+            let is_loaded = |message: &&mut RepairedMessage<'_>| {
+                message.is_touched() && message.parts.is_loaded()
+            };
             for message in self.messages.iter_mut().filter(is_loaded) {
                 let is_text = match &*message.parts {
                     [part] => matches!(part.part.kind, PartKind::Text(_)),

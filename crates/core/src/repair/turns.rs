@@ -343,7 +343,7 @@ fn declare_tools(state: &mut RepairState<'_, '_>) {
     let draft = state.draft();
     let Some(&at) = super::content::messages_with(state, &draft, 405).first() else { return };
     let mut names: Vec<String> = Vec::new();
-    for part in &draft.parts {
+    for part in draft.message_parts() {
         if let PartKind::Call(call) = &part.kind {
             names.extend(call.name.as_deref().map(str::to_owned));
         }

@@ -29,7 +29,8 @@ pub(crate) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         plan.add_message(session, message);
         // The only new message is the one that keeps a list from becoming empty.
         let is_text = |part: &&RepairedPart<'_>| matches!(part.part.kind, PartKind::Text(_));
-        if let Some(part) = message.parts.iter().find(is_text).filter(|_| message.origin().is_none())
+        if let Some(part) =
+            message.parts.iter().find(is_text).filter(|_| message.origin().is_none())
         {
             edits.first.push(new_message(part));
         }

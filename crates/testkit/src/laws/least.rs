@@ -288,8 +288,10 @@ fn unlike(case: &LawCase, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -
             }
             continue;
         }
-        for repaired_part in
-            repaired.parts.iter().filter(|repaired_part| *repaired_part.source() == PartSource::Input)
+        for repaired_part in repaired
+            .parts
+            .iter()
+            .filter(|repaired_part| *repaired_part.source() == PartSource::Input)
         {
             let text = repaired_part.part.span.of(draft.source);
             // If a message is a single part, an edit of the message changes the part.

@@ -60,7 +60,10 @@ pub(super) fn needed(
                 if repair.edits.iter().any(|edit| joins(edit, origin)) {
                     continue;
                 }
-                if !message.is_touched() || old[origin] == new[at] || !is_own(reading, message, origin) {
+                if !message.is_touched()
+                    || old[origin] == new[at]
+                    || !is_own(reading, message, origin)
+                {
                     continue;
                 }
                 // A part whose id was replaced has lost its counterpart.
