@@ -59,10 +59,11 @@ impl<'a> DraftBuilder<'a> {
         }
     }
 
-    /// Starts the outline of a repaired history. It shares the parts of the input.
-    pub(crate) fn sharing(input: &Draft<'a>, messages: usize) -> DraftBuilder<'a> {
+    /// Starts the outline of a repaired history. It shares the parts of the input and has room for
+    /// `parts` others.
+    pub(crate) fn sharing(input: &Draft<'a>, messages: usize, parts: usize) -> DraftBuilder<'a> {
         let mut builder = DraftBuilder::with_capacity(input.source, input.format, messages, 0);
-        builder.draft.parts = PartTable::sharing(&input.parts);
+        builder.draft.parts = PartTable::sharing(&input.parts, parts);
         builder.first = to_index(input.parts.len());
         builder
     }

@@ -21,11 +21,11 @@ impl<'a> PartTable<'a> {
         PartTable { shared: Arc::default(), own: Vec::with_capacity(parts) }
     }
 
-    /// A table that begins with the parts of another one.
-    pub(super) fn sharing(other: &PartTable<'a>) -> PartTable<'a> {
+    /// A table that begins with the parts of another one, with room for `parts` more.
+    pub(super) fn sharing(other: &PartTable<'a>, parts: usize) -> PartTable<'a> {
         // Only outlines of repaired histories have parts of both kinds, and nothing is built on them.
         debug_assert!(other.own.is_empty());
-        PartTable { shared: Arc::clone(&other.shared), own: Vec::new() }
+        PartTable { shared: Arc::clone(&other.shared), own: Vec::with_capacity(parts) }
     }
 
     /// Allows other tables to share its parts.

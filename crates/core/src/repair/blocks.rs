@@ -202,7 +202,9 @@ fn insert_messages<'a>(
 ) {
     new_messages.sort_by_key(|(at, _)| *at);
     let mut new_messages = new_messages.into_iter().peekable();
-    let old = std::mem::replace(&mut state.messages, opening);
+    let mut new = opening;
+    new.reserve_exact(state.messages.len() + new_messages.len());
+    let old = std::mem::replace(&mut state.messages, new);
     for (at, message) in old.into_iter().enumerate() {
         if !emptied.get(at).copied().unwrap_or(false) {
             state.messages.push(message);

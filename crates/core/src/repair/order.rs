@@ -1,6 +1,6 @@
 //! Fixes the order of blocks inside one message, and messages with too many calls.
 
-use super::{RepairedMessage, RepairedPart, content::messages_with, state::RepairState, turns};
+use super::{RepairedMessage, RepairedPart, content::found_messages, state::RepairState, turns};
 use crate::{
     draft::{ContentShape, Draft, MessageLayout, PartKind, Role},
     pairing::{PairedAnswer, Turn, call_at},
@@ -11,8 +11,7 @@ use crate::{
 /// Answers first (FW305), calls last (FW306), answers alone (FW310), at most 128 calls (FW108).
 pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     if rules.has(305) {
-        let draft = state.draft();
-        for at in messages_with(state, &draft, 305) {
+        for at in found_messages(state, 305) {
             answers_first(state.edit_message(at));
             let ids = state.messages[at].ids();
             state.note_edit(
@@ -25,8 +24,7 @@ pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         }
     }
     if rules.has(306) {
-        let draft = state.draft();
-        for at in messages_with(state, &draft, 306) {
+        for at in found_messages(state, 306) {
             text_first(state.edit_message(at));
             let ids = state.messages[at].ids();
             state.note_edit(
@@ -61,9 +59,10 @@ fn text_first(message: &mut RepairedMessage<'_>) {
 /// Moves answers and other content into separate messages; the role repair inserts the message
 /// between them.
 fn separate_answers(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    let mut shared = messages_with(state, &draft, 310).into_iter().peekable();
-    let old = std::mem::take(&mut state.messages);
+    let shared = found_messages(state, 310);
+    let new = Vec::with_capacity(state.messages.len() + shared.len());
+    let mut shared = shared.into_iter().peekable();
+    let old = std::mem::replace(&mut state.messages, new);
     for (index, mut message) in old.into_iter().enumerate() {
         if shared.next_if_eq(&index).is_none() {
             state.messages.push(message);

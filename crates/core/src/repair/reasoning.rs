@@ -1,6 +1,6 @@
 //! Repairs reasoning that is detached, missing, or not signed.
 
-use super::{PartPatch, PartSource, RepairedPart, content::messages_with, state::RepairState};
+use super::{PartPatch, PartSource, RepairedPart, content::found_messages, state::RepairState};
 use crate::{
     Span,
     draft::{Format, MessageLayout, Part, PartKind, SignatureState},
@@ -11,8 +11,7 @@ use crate::{
 /// Removes reasoning without a signature (FW503).
 pub(super) fn remove_unsigned(state: &mut RepairState<'_, '_>, _: RuleSet) {
     let mut removed = Vec::new();
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 503) {
+    for at in found_messages(state, 503) {
         let message = state.load_message(at);
         if message.retain_parts(|part| {
             !matches!(part.part.kind, PartKind::Reasoning(SignatureState::Unsigned))
@@ -39,10 +38,9 @@ pub(super) fn fix_reasoning(state: &mut RepairState<'_, '_>, rules: RuleSet) {
 }
 
 fn remove_detached(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
     let mut removed = Vec::new();
-    for at in messages_with(state, &draft, 501) {
-        if draft.layout() == MessageLayout::Items {
+    for at in found_messages(state, 501) {
+        if state.input.layout() == MessageLayout::Items {
             removed.push(at);
         } else {
             let message = state.edit_message(at);
@@ -60,9 +58,8 @@ fn remove_detached(state: &mut RepairState<'_, '_>) {
 }
 
 fn insert_missing(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    let messages = messages_with(state, &draft, 502);
-    match draft.format {
+    let messages = found_messages(state, 502);
+    match state.input.format {
         Format::OpenaiChat => {
             for at in messages {
                 let message = state.edit_message(at);

@@ -70,7 +70,8 @@ impl<'w, 'a> RepairState<'w, 'a> {
         if self.edits.is_empty() && !self.changed {
             return Cow::Borrowed(self.input);
         }
-        let mut builder = DraftBuilder::sharing(self.input, self.messages.len());
+        let parts = self.messages.iter().map(|message| message.parts.len()).sum();
+        let mut builder = DraftBuilder::sharing(self.input, self.messages.len(), parts);
         *builder.body_mut() = self.input.body.clone();
         if !self.surrogates.is_empty() {
             builder.body_mut().surrogates.clear();

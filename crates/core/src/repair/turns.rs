@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{RepairedMessage, RepairedPart, order, state::RepairState};
+use super::{RepairedMessage, RepairedPart, content::found_messages, order, state::RepairState};
 use crate::{
     draft::{ContentShape, Draft, Format, MessageFlags, MessageLayout, PartKind, Role},
     pairing::{CallPairing, call_at},
@@ -181,8 +181,7 @@ fn merge_messages<'a>(
 
 /// Turns system messages into user messages where the provider accepts none.
 fn demote_system(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in super::content::messages_with(state, &draft, 406) {
+    for at in found_messages(state, 406) {
         let message = state.mark_message(at);
         message.role = Role::User;
         message.mark_new_role();
@@ -208,8 +207,9 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let (format, layout) = (state.input.format, state.input.layout());
     let words = placeholder::bridge_text(state.policy().language);
     let input = state.input;
-    let (_, pairing) = state.draft_with_pairing();
-    let old = std::mem::take(&mut state.messages);
+    let pairing = CallPairing::only_unknown_turns(&state.draft());
+    let new = Vec::with_capacity(state.messages.len());
+    let old = std::mem::replace(&mut state.messages, new);
     // Whether the last message holds answers, including those of messages joined to it.
     let mut answered = false;
     // The parts of the last message, if others were joined to it.
@@ -300,8 +300,7 @@ fn assistant_message<'a>(layout: MessageLayout, text: &'static str) -> RepairedM
 }
 
 fn insert_opening(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    let Some(&at) = super::content::messages_with(state, &draft, 401).first() else { return };
+    let Some(&at) = found_messages(state, 401).first() else { return };
     let text = placeholder::opening_text(state.policy().language);
     state.note_edit(
         401,
@@ -314,8 +313,8 @@ fn insert_opening(state: &mut RepairState<'_, '_>) {
 }
 
 fn append_continuation(state: &mut RepairState<'_, '_>) {
+    let Some(&at) = found_messages(state, 403).first() else { return };
     let draft = state.draft();
-    let Some(&at) = super::content::messages_with(state, &draft, 403).first() else { return };
     // An empty last message is removed instead of continued. So is one that would be refused as
     // empty as soon as another message follows.
     let has_other_content = |flags: MessageFlags| {
@@ -340,8 +339,8 @@ fn append_continuation(state: &mut RepairState<'_, '_>) {
 }
 
 fn declare_tools(state: &mut RepairState<'_, '_>) {
+    let Some(&at) = found_messages(state, 405).first() else { return };
     let draft = state.draft();
-    let Some(&at) = super::content::messages_with(state, &draft, 405).first() else { return };
     let mut names: Vec<String> = Vec::new();
     for part in draft.message_parts() {
         if let PartKind::Call(call) = &part.kind {
