@@ -299,6 +299,7 @@ fn run_phase(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         if codes.iter().any(|&code| rules.has(code)) {
             phase(state, rules);
             state.update_content_shapes();
+            state.unload_unchanged();
         }
         if state.edits.len() > edits {
             return;

@@ -2,7 +2,7 @@
 
 use super::{
     RepairedMessage, RepairedPart,
-    pairs::{AnswerAction, PairingDecisions, placeholder_part, quoted_part},
+    pairs::{AnswerAction, PairingDecisions, PlaceholderTexts, placeholder_part, quoted_part},
     state::RepairState,
 };
 use crate::{
@@ -29,7 +29,7 @@ pub(super) fn move_answers<'a>(
             loaded[answer.message()] = true;
         }
         if let AnswerAction::Move(call) = action {
-            loaded[find_home(pairing, *call).unwrap_or(answer.message())] = true;
+            loaded[find_home(pairing, *call as usize).unwrap_or(answer.message())] = true;
         }
     }
     for &call in &decisions.placeholders {
@@ -42,10 +42,15 @@ pub(super) fn move_answers<'a>(
     }
     drop(loaded);
     take_answers(state, draft, pairing, decisions, &mut received, &mut quotes, &mut emptied);
+    let mut texts = PlaceholderTexts::default();
+    received.reserve_exact(decisions.placeholders.len());
     for &call in &decisions.placeholders {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part()) {
-            received.push((call, placeholder_part(state, &draft.parts[paired.part()], outline)));
+            received.push((
+                call,
+                placeholder_part(state, &mut texts, &draft.parts[paired.part()], outline),
+            ));
         }
     }
     // New user messages: (index of the message they follow, message).
@@ -134,7 +139,7 @@ fn take_answers<'a>(
             match action {
                 AnswerAction::Stay => remaining.push(part),
                 AnswerAction::Remove => {}
-                AnswerAction::Move(call) => received.push((*call, part)),
+                AnswerAction::Move(call) => received.push((*call as usize, part)),
                 AnswerAction::Quote
                     if assistant || decisions.running.is_some_and(|turn| at >= turn) =>
                 {

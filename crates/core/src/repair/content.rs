@@ -1,7 +1,8 @@
 //! Repairs content: arguments, names, empty answers, empty texts, empty messages.
 
 use super::{
-    ArgumentsFix, RepairedMessage, RepairedPart, ids::hash, is_allowed, media, state::RepairState,
+    ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, ids::hash, is_allowed, media,
+    state::RepairState,
 };
 use crate::{
     check::{self, CheckOptions, display_id},
@@ -127,6 +128,8 @@ fn fix_arguments(state: &mut RepairState<'_, '_>) {
 
 fn fix_empty_answers(state: &mut RepairState<'_, '_>) {
     let words = placeholder::no_output_text(state.policy().language);
+    let mut output = PartPatch::default();
+    output.set_output(words.into());
     for at in found_messages(state, 303) {
         let mut ids = Vec::new();
         for part in &mut state.edit_message(at).parts {
@@ -136,7 +139,9 @@ fn fix_empty_answers(state: &mut RepairState<'_, '_>) {
             }
             if let Some(answer) = part.part.kind.answer_mut() {
                 answer.output = AnswerShape::Full;
-                part.patch.set_output(words.into());
+                if !part.patch.share_content(&output) {
+                    part.patch.set_output(words.into());
+                }
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }

@@ -1,5 +1,7 @@
 //! Changes inside a part.
 
+use std::sync::Arc;
+
 use super::{ArgumentsFix, NewText, PartSource};
 use crate::{Span, draft::PartKind};
 
@@ -22,10 +24,11 @@ pub struct PartPatch<'a> {
     pub recode_content: bool,
     /// The type of a call is written.
     pub typed: bool,
-    content: Option<Box<NewContent<'a>>>,
+    content: Option<Arc<NewContent<'a>>>,
 }
 
-/// Content that a part does not take from its place in the input. Most parts need one kind at most.
+/// Content that a part does not take from its place in the input. Most parts need one kind at most,
+/// and many have the same.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum NewContent<'a> {
     Source(PartSource<'a>),
@@ -116,6 +119,15 @@ impl<'a> PartPatch<'a> {
         }
     }
 
+    /// Takes over the new content of another part, if it has none itself. Returns whether it did.
+    pub(super) fn share_content(&mut self, other: &PartPatch<'a>) -> bool {
+        let is_free = self.content.is_none();
+        if is_free {
+            self.content.clone_from(&other.content);
+        }
+        is_free
+    }
+
     pub(super) fn set_source(&mut self, source: PartSource<'a>) {
         self.change_content(|fields| fields.source = source);
     }
@@ -139,7 +151,7 @@ impl<'a> PartPatch<'a> {
             pointer: None,
             repeated: None,
         };
-        let mut fields = match self.content.take().map(|content| *content) {
+        let mut fields = match self.content.take().map(Arc::unwrap_or_clone) {
             None => empty,
             Some(NewContent::Source(source)) => ContentFields { source, ..empty },
             Some(NewContent::Output(text)) => ContentFields { output: Some(text.into()), ..empty },
@@ -171,7 +183,7 @@ impl<'a> PartPatch<'a> {
             } => Some(NewContent::Pointer(text)),
             fields => Some(NewContent::Several(Box::new(fields))),
         };
-        self.content = content.map(Box::new);
+        self.content = content.map(Arc::new);
     }
 }
 

@@ -131,6 +131,13 @@ impl<'w, 'a> RepairState<'w, 'a> {
         }
     }
 
+    /// Drops the parts of messages that were inspected and not changed: they are in the input.
+    pub(super) fn unload_unchanged(&mut self) {
+        for message in self.messages.iter_mut().filter(|message| !message.is_touched()) {
+            message.parts = PartList::UNLOADED;
+        }
+    }
+
     /// A message with its parts loaded, to inspect or change them.
     pub(super) fn load_message(&mut self, at: usize) -> &mut RepairedMessage<'a> {
         let message = &mut self.messages[at];

@@ -212,6 +212,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let old = std::mem::replace(&mut state.messages, new);
     // Whether the last message holds answers, including those of messages joined to it.
     let mut answered = false;
+    let bridge_message = assistant_message(layout, words);
     // The parts of the last message, if others were joined to it.
     let mut joined_parts = Vec::new();
     for (index, message) in old.into_iter().enumerate() {
@@ -259,7 +260,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
             && only_reasoning(&message);
         if needs_bridge {
             before.parts.fill(&mut joined_parts);
-            state.messages.push(assistant_message(layout, words));
+            state.messages.push(bridge_message.clone());
             state.messages.push(message);
             let at = state.messages.len() - 1;
             state.note_edit(
