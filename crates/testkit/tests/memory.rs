@@ -30,7 +30,7 @@ const LISTED_EACH: usize = 400;
 /// Where messages are as small as they can be, what counts is how many there are: an outline of each,
 /// and in a repair what becomes of it. So many bytes for each thing that a hostile request or file
 /// repeats, in a check and in a repair.
-const REQUEST_EACH: [usize; 2] = [200, 1_500];
+const REQUEST_EACH: [usize; 2] = [200, 1_000];
 const FILE_EACH: [usize; 2] = [600, 3_000];
 
 /// From this size on, a document of nothing but the case of a rule takes what [`rule_times`] says.
