@@ -13,6 +13,7 @@ mod kinds;
 mod message_flags;
 mod optional_text;
 mod owned_call;
+mod part_table;
 mod unresolved_reference;
 mod builder;
 
@@ -22,6 +23,7 @@ pub use features::DraftFeatures;
 pub use message_flags::MessageFlags;
 pub use optional_text::OptionalText;
 pub use owned_call::OwnedCall;
+pub use part_table::PartTable;
 pub use unresolved_reference::UnresolvedReference;
 
 /// A parsed history, not yet checked: any order, any gaps. Rules read it; it is never sent.
@@ -36,7 +38,7 @@ pub struct Draft<'a> {
     /// Messages (contents, items) in order.
     pub messages: Vec<Message>,
     /// Parts of all messages, in order.
-    pub parts: Vec<Part<'a>>,
+    pub parts: PartTable<'a>,
     /// What occurs in the draft. Rules about rare things are skipped on common input.
     pub features: DraftFeatures,
 }
@@ -407,12 +409,12 @@ impl CallFamily {
 impl<'a> Draft<'a> {
     /// The parts of one message.
     pub fn parts_of(&self, message: &Message) -> &[Part<'a>] {
-        self.parts.get(message.range()).unwrap_or(&[])
+        self.parts.slice(message.range())
     }
 
-    /// The message that a part (an index) belongs to.
-    pub(crate) fn message_of(&self, part: usize) -> usize {
-        self.messages.partition_point(|message| message.last as usize <= part)
+    /// The parts of all messages, in order.
+    pub(crate) fn message_parts(&self) -> impl Iterator<Item = &Part<'a>> {
+        self.messages.iter().flat_map(|message| self.parts_of(message))
     }
 
     /// Whether a message holds client calls.

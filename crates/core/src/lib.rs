@@ -23,8 +23,8 @@ pub use check::{CheckOptions, check, display_id};
 pub use draft::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DefectHarm, DefectText, Draft,
     DraftAnswer, DraftBody, DraftBuilder, DraftCall, DraftFeatures, FileDefect, Format, Message,
-    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, Role, SignatureState,
-    TextShape, UnresolvedReference,
+    MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, PartTable, Role,
+    SignatureState, TextShape, UnresolvedReference,
 };
 pub use explain::{ErrorExplanation, OtherError, explain, explain_other, is_context_overflow};
 pub use foxwedge_json::{Span, TextReplacement, lone_surrogates};
@@ -37,9 +37,9 @@ pub use placeholder::{
 pub use policy::{OrphanPolicy, Policy, TailPolicy, UnansweredPolicy};
 pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking};
 pub use repair::{
-    ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartPatch, PartSource,
-    QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan, fresh_id,
-    legal_name, repair,
+    ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartList, PartPatch,
+    PartSource, QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan,
+    fresh_id, legal_name, repair,
 };
 pub use report::{
     EditCount, EditCounts, Finding, FindingCount, FindingCounts, FindingLocation, Fix,

@@ -22,6 +22,7 @@ mod items;
 mod turns;
 mod unknown;
 
+pub(crate) use index::to_u32;
 pub use index::{PairedAnswer, PairedCall, Turn};
 pub(crate) use turns::last_turn;
 
@@ -44,6 +45,11 @@ pub struct CallPairing {
 }
 
 impl CallPairing {
+    /// Finds the turns that hold something of an unknown type, and pairs nothing.
+    pub(crate) fn only_unknown_turns(draft: &Draft<'_>) -> CallPairing {
+        CallPairing { unknown_turns: unknown::unknown_turns(draft), ..CallPairing::default() }
+    }
+
     /// Whether a message belongs to a turn that holds something of an unknown type.
     pub fn is_in_unknown_turn(&self, message: usize) -> bool {
         unknown::contains(&self.unknown_turns, message)
@@ -120,6 +126,7 @@ fn collect_parts(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let items = draft.layout() == MessageLayout::Items;
     let hosted = items::HostedCalls::of(draft);
     pairing.unknown_turns = unknown::unknown_turns(draft);
+    reserve_pairs(draft, pairing);
     for (message, header) in draft.messages.iter().enumerate() {
         for part in header.range() {
             match &draft.parts[part].kind {
@@ -142,6 +149,22 @@ fn collect_parts(draft: &Draft<'_>, pairing: &mut CallPairing) {
             }
         }
     }
+}
+
+/// Reserves as much as is needed at most: lists that double while they grow leave gaps behind.
+fn reserve_pairs(draft: &Draft<'_>, pairing: &mut CallPairing) {
+    let (mut calls, mut answers, mut turns) = (0, 0, 0);
+    for message in &draft.messages {
+        let before = calls;
+        for part in draft.parts_of(message) {
+            calls += usize::from(matches!(part.kind, PartKind::Call(_)));
+            answers += usize::from(matches!(part.kind, PartKind::Answer(_)));
+        }
+        turns += usize::from(calls > before);
+    }
+    pairing.calls.reserve_exact(calls);
+    pairing.answers.reserve_exact(answers);
+    pairing.turns.reserve_exact(turns);
 }
 
 /// Groups the calls into turns. In a run of assistant messages, the last messages with calls form

@@ -10,15 +10,17 @@ use std::{borrow::Cow, sync::Arc};
 use crate::{
     Span, TextReplacement,
     check::{CheckOptions, check, count_findings},
-    draft::{ContentShape, Draft, MessageFlags, Part, Role},
+    draft::{Draft, MessageFlags, Part, Role},
     placeholder,
     report::{Finding, FixApplicability, Report, Strategy},
     rules::RuleSet,
 };
 
 mod state;
+mod message_state;
 mod edits;
 mod patch;
+mod part_list;
 mod sources;
 mod defects;
 mod roles;
@@ -41,6 +43,8 @@ pub use content::legal_name;
 pub use edits::EditLog;
 pub use ids::fresh_id;
 pub use losses::RepairLosses;
+use message_state::MessageState;
+pub use part_list::PartList;
 pub use patch::PartPatch;
 pub use sources::{NewText, PartSource, QuotedAnswer};
 use state::RepairState;
@@ -70,7 +74,8 @@ pub struct Repair<'a> {
 impl<'a> Repair<'a> {
     /// Loads the parts of every changed message, also where only its role or another field changes.
     pub fn load_touched_parts(&mut self, draft: &Draft<'a>) {
-        let unloaded = |message: &RepairedMessage<'_>| message.touched && !message.parts_loaded;
+        let unloaded =
+            |message: &RepairedMessage<'_>| message.is_touched() && !message.parts.is_loaded();
         if self.messages.iter().any(unloaded) {
             let messages = Arc::make_mut(&mut self.messages).iter_mut();
             messages
@@ -85,33 +90,24 @@ impl<'a> Repair<'a> {
     }
 }
 
-/// One message of the repaired history.
+/// One message of the repaired history. There is one for each message of the input, so it is small.
 #[derive(Clone, Debug)]
 pub struct RepairedMessage<'a> {
-    /// The message of the input whose other fields it keeps; `None` if it is new.
-    pub origin: Option<usize>,
-    /// Its role.
-    pub role: Role,
     /// Its parts. Parts of an untouched message stay in the input; so do those of a message of
     /// which only other fields change, until they are loaded.
-    pub parts: Vec<RepairedPart<'a>>,
-    /// What its content field holds.
-    pub content: ContentShape,
+    pub parts: PartList<'a>,
+    origin: u32,
     /// Rare properties.
     pub flags: MessageFlags,
-    /// It cannot be copied from the input unchanged.
-    pub touched: bool,
-    /// Its role has to be rewritten.
-    pub role_changed: bool,
-    /// Its item id has to be removed.
-    pub without_id: bool,
-    parts_loaded: bool,
+    /// Its role.
+    pub role: Role,
+    state: MessageState,
 }
 
 impl<'a> RepairedMessage<'a> {
     /// The message with its parts loaded.
     pub fn with_parts<'s>(&'s self, draft: &Draft<'a>) -> Cow<'s, RepairedMessage<'a>> {
-        if self.parts_loaded {
+        if self.parts.is_loaded() {
             return Cow::Borrowed(self);
         }
         let mut message = self.clone();
@@ -125,10 +121,20 @@ impl<'a> RepairedMessage<'a> {
 pub struct RepairedPart<'a> {
     /// Its outline.
     pub part: Part<'a>,
-    /// Where its content comes from.
-    pub source: PartSource<'a>,
     /// The changes inside it.
-    pub patch: PartPatch,
+    pub patch: PartPatch<'a>,
+}
+
+impl<'a> RepairedPart<'a> {
+    /// Where its content comes from.
+    pub fn source(&self) -> &PartSource<'a> {
+        self.patch.source()
+    }
+
+    /// Replaces its content.
+    pub fn set_source(&mut self, source: PartSource<'a>) {
+        self.patch.set_source(source);
+    }
 }
 
 /// How arguments are rewritten.
@@ -301,6 +307,7 @@ fn run_phase(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         if codes.iter().any(|&code| rules.has(code)) {
             phase(state, rules);
             state.update_content_shapes();
+            state.unload_unchanged();
         }
         if state.edits.len() > edits {
             return;

@@ -166,14 +166,14 @@ fn write_list<'a>(
     let mut previous: Option<Option<usize>> = None;
     for message in messages {
         if let Some(previous) = previous {
-            let adjacent = previous.is_some() && previous.map(|at| at + 1) == message.origin;
+            let adjacent = previous.is_some() && previous.map(|at| at + 1) == message.origin();
             match previous.filter(|_| adjacent).and_then(gap).or(default_gap) {
                 Some(gap) => out.copy(gap),
                 None => out.text(","),
             }
         }
-        previous = Some(message.origin);
-        match message.origin.filter(|_| !message.touched).and_then(|at| originals.get(at)) {
+        previous = Some(message.origin());
+        match message.origin().filter(|_| !message.is_touched()).and_then(|at| originals.get(at)) {
             Some(original) => out.copy(original.span),
             None => write_slot(out, draft, message),
         }
@@ -189,7 +189,7 @@ pub fn write_slot<'a>(
     message: &RepairedMessage<'a>,
 ) {
     let message = &*message.with_parts(draft);
-    let origin = message.origin.and_then(|at| draft.messages.get(at));
+    let origin = message.origin().and_then(|at| draft.messages.get(at));
     match (draft.format, origin) {
         (Format::OpenaiChat, Some(original)) => {
             openai_chat::rewrite_message(out, draft, original, message)

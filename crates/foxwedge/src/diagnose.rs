@@ -33,7 +33,7 @@ pub(crate) fn log_dropped(path: &str, session: &ParsedSession<'_>, repair: &Repa
     if requested_level() < DiagnosticLevel::Debug || repair.is_untouched() {
         return;
     }
-    let origins = repair.messages.iter().filter_map(|message| message.origin);
+    let origins = repair.messages.iter().filter_map(|message| message.origin());
     let kept: HashSet<usize> = origins.collect();
     let dropped = (0..session.draft().messages.len()).filter(|message| !kept.contains(message));
     let ids = dropped.flat_map(|message| session.record_ids(message));

@@ -38,7 +38,7 @@ pub(crate) fn of_request(source: &str, format: Format, profile: Profile) -> Stri
     let mut text = String::new();
     if let Ok(reading) = read(source, format, outline_options(profile)) {
         let (patched, repair) = reading.fix(&CheckOptions::for_profile(profile));
-        let origins = repair.messages.iter().map(|message| message.origin).collect();
+        let origins = repair.messages.iter().map(|message| message.origin()).collect();
         let change =
             DocumentChange { reading: &reading, fixed: &patched.to_string(), origins, line: "" };
         change.draw(&mut text, profile);
@@ -90,7 +90,7 @@ fn diff_messages(text: &mut String, document: &InputDocument<'_>, reading: &Outl
         return;
     }
     let line = document.line.map(|line| format!("line {line}, ")).unwrap_or_default();
-    let origins = repair.messages.iter().map(|message| message.origin).collect();
+    let origins = repair.messages.iter().map(|message| message.origin()).collect();
     let change = DocumentChange { reading, fixed: &patched.to_string(), origins, line: &line };
     change.draw(text, document.check_options.profile);
 }

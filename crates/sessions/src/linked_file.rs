@@ -70,7 +70,7 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
     }
 
     fn index_calls(&mut self) {
-        for part in &self.session.chain.draft.parts {
+        for part in self.session.chain.draft.parts.iter() {
             if let PartKind::Call(call) = &part.kind
                 && let (Some(id), Some(record)) = (call.id.as_deref(), self.record_at(part.span))
             {
@@ -134,7 +134,7 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
         let start = self.starts.get(record as usize).copied().unwrap_or(u32::MAX) as usize;
         let length = self.fragment(record).map_or(0, |message| message.range().len());
         let parts = &self.session.chain.draft.parts;
-        start.checked_add(length).and_then(|end| parts.get(start..end)).unwrap_or(&[])
+        start.checked_add(length).map_or(&[], |end| parts.slice(start..end))
     }
 
     /// Whether a record holds tool results and nothing else.

@@ -52,7 +52,7 @@ pub(super) fn plan_records<'p, 'a>(
     let mut owned = HashSet::new();
     let mut near = rewriter.chain.records.first().copied().unwrap_or(0);
     for (at, message) in repair.messages.iter().enumerate() {
-        if let (Some(original), false) = (message.origin, message.touched) {
+        if let (Some(original), false) = (message.origin(), message.is_touched()) {
             for &record in rewriter.chain.records_of(original) {
                 let origin = RecordOrigin::Unchanged(record);
                 planned.push(PlannedRecord { role: message.role, slot: at, joins: true, origin });
@@ -97,7 +97,7 @@ fn unread_records(
     rewriter: &LinkedFileRewriter<'_, '_>,
     message: &RepairedMessage<'_>,
 ) -> Vec<u32> {
-    let records = message.origin.map_or(&[][..], |at| rewriter.chain.records_of(at));
+    let records = message.origin().map_or(&[][..], |at| rewriter.chain.records_of(at));
     let is_unread = |record: &u32| {
         rewriter.fragment(*record).is_some_and(|fragment| {
             let unread = fragment.range().is_empty() && fragment.role == message.role;
@@ -137,6 +137,6 @@ fn holds_exactly(
     let parts = rewriter.parts(record);
     parts.len() == repaired.len()
         && parts.iter().zip(repaired).all(|(part, new)| {
-            part.span == new.part.span && new.source == PartSource::Input && new.patch.is_empty()
+            part.span == new.part.span && *new.source() == PartSource::Input && new.patch.is_empty()
         })
 }

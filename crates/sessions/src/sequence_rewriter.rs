@@ -30,7 +30,7 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         _ => repair.messages.iter().map(Cow::Borrowed).collect(),
     };
     for message in messages.iter().map(Cow::as_ref) {
-        let own = message.origin.filter(|origin| !moved.contains(origin));
+        let own = message.origin().filter(|origin| !moved.contains(origin));
         match own.and_then(|origin| rewriter.record_of(origin)) {
             Some(record) => {
                 anchor = Some(record);
@@ -81,7 +81,7 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
 
     /// Messages that are at another position after the repair.
     fn moved_messages(&self) -> HashSet<usize> {
-        let origins = self.repair.messages.iter().filter_map(|message| message.origin);
+        let origins = self.repair.messages.iter().filter_map(|message| message.origin());
         let order: Vec<u32> = origins.filter_map(|origin| u32::try_from(origin).ok()).collect();
         if order.is_sorted() {
             return HashSet::new();
@@ -98,7 +98,7 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         let has_surrogate = lone.get(first).is_some_and(|lone| lone.end <= span.end);
         has_surrogate
             || messages.len() != self.session.messages_in(record)
-            || messages.iter().any(|message| message.touched)
+            || messages.iter().any(|message| message.is_touched())
     }
 
     fn writer(&self) -> SpliceWriter<'_> {
@@ -109,11 +109,11 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
     fn write_message(&self, message: &RepairedMessage<'a>) -> Vec<OutputChunk> {
         let mut out = self.writer();
         let draft = self.session.draft();
-        let origin = message.origin.and_then(|origin| draft.messages.get(origin));
-        match origin.filter(|_| !message.touched) {
+        let origin = message.origin().and_then(|origin| draft.messages.get(origin));
+        match origin.filter(|_| !message.is_touched()) {
             Some(Message { span, .. }) => out.copy(*span),
             None if self.session.agent == SessionAgent::AiSdkModel => {
-                let origin = message.origin.and_then(|origin| draft.messages.get(origin));
+                let origin = message.origin().and_then(|origin| draft.messages.get(origin));
                 ai_sdk::write_message(&mut out, draft, origin, message);
             }
             None => write_slot(&mut out, draft, message),

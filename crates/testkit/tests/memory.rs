@@ -6,6 +6,9 @@
 //! --nocapture` tries thirty, and prints the table of `docs/benchmarks.md`.
 #![cfg(target_os = "linux")]
 
+#[path = "memory/rule_times.rs"]
+mod rule_times;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -25,11 +28,16 @@ const BESIDE: usize = 12 << 20;
 const LISTED: usize = 20_000;
 const LISTED_EACH: usize = 400;
 /// Where messages are as small as they can be, what counts is how many there are: an outline of each,
-/// and in a repair what becomes of it. So many bytes for each thing that a case has many of, in a
-/// check and in a repair: messages of a rule's case, and what a hostile request or file repeats.
-const RULE_EACH: [usize; 2] = [40, 600];
-const REQUEST_EACH: [usize; 2] = [200, 1_500];
+/// and in a repair what becomes of it. So many bytes for each thing that a hostile request or file
+/// repeats, in a check and in a repair.
+const REQUEST_EACH: [usize; 2] = [200, 1_000];
 const FILE_EACH: [usize; 2] = [600, 3_000];
+
+/// From this size on, a document of nothing but the case of a rule takes what [`rule_times`] says.
+/// Below it, findings and edits that are listed weigh more, and are counted for themselves.
+const RULE_SIZE: usize = 16 << 20;
+/// What an allocator takes beside it.
+const RULE_BESIDE: usize = 3 << 20;
 
 /// In the process that is measured: what to do.
 const CASE: &str = "FOXWEDGE_MEMORY_CASE";
@@ -47,6 +55,17 @@ struct Case {
     bytes: Vec<u8>,
 }
 
+impl Case {
+    /// Tenths of its size that a check and a repair of it may take.
+    fn tenths(&self) -> [usize; 2] {
+        let bare = self.name.strip_suffix(NOTHING_ELSE);
+        bare.map_or([10 * TIMES; 2], rule_times::tenths)
+    }
+}
+
+/// How the name of a case ends that has no text in between.
+const NOTHING_ELSE: &str = ", nothing else";
+
 /// The broken cases of the rules in one format, each as often as it takes: with text in between, as
 /// in real conversations, and with nothing in between.
 fn of_rules(wire: Format, wanted: Option<&str>) -> Vec<Case> {
@@ -56,7 +75,7 @@ fn of_rules(wire: Format, wanted: Option<&str>) -> Vec<Case> {
         let folder = root.join(rule.name.replace('-', "_"));
         let Some((path, profile)) = broken(&folder, wire) else { continue };
         let name = format!("{} {}", rule.label(), wire.name());
-        let bare = format!("{name}, nothing else");
+        let bare = format!("{name}{NOTHING_ELSE}");
         let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted == name);
         if !is_wanted(&name) && !is_wanted(&bare) {
             continue;
@@ -157,13 +176,8 @@ fn status(field: &str) -> usize {
 /// Tries all cases of a group.
 fn try_all(group: &str) {
     let mut broken = Vec::new();
-    let each = match group {
-        "requests" => REQUEST_EACH,
-        "files" => FILE_EACH,
-        _ => RULE_EACH,
-    };
     for case in cases(group, None) {
-        for (job, each) in ["check", "fix"].into_iter().zip(each) {
+        for (at, job) in ["check", "fix"].into_iter().enumerate() {
             let [bytes, many, peak, findings, edits, left] = measure(group, job, &case.name);
             let line = format!(
                 "{:<58} {job:<5} {findings:>8} findings {edits:>8} edits {:>6.2} times",
@@ -172,13 +186,22 @@ fn try_all(group: &str) {
             );
             println!("{line}");
             let told = findings.min(LISTED) * LISTED_EACH;
-            let most = bytes * TIMES + many * each + told + BESIDE;
+            let most = match group {
+                "requests" => bytes * TIMES + many * REQUEST_EACH[at] + told + BESIDE,
+                "files" => bytes * TIMES + many * FILE_EACH[at] + told + BESIDE,
+                _ => bytes / 10 * case.tenths()[at] + listed(bytes, findings + edits) + RULE_BESIDE,
+            };
             if peak > most || job == "fix" && left > 0 {
                 broken.push(format!("{line}, {peak} bytes for {bytes}, {left} left"));
             }
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// What findings and edits of a small document take that are all listed.
+fn listed(bytes: usize, many: usize) -> usize {
+    if bytes < RULE_SIZE { many * LISTED_EACH } else { 0 }
 }
 
 fn measure(group: &str, job: &str, name: &str) -> [usize; 6] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AnswerShape, ArgumentsShape, ContentShape, Draft, DraftBody, DraftFeatures, Format, Message,
-    MessageFlags, MessageLayout, OwnedCall, Part, PartKind, Role, TextShape,
+    MessageFlags, MessageLayout, OwnedCall, Part, PartKind, PartTable, Role, TextShape,
 };
 use foxwedge_json::Span;
 
@@ -14,6 +14,12 @@ use foxwedge_json::Span;
 pub struct DraftBuilder<'a> {
     draft: Draft<'a>,
     first: u32,
+    open: OpenMessage,
+}
+
+/// What occurs in the current message.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenMessage {
     call_count: u32,
     has_answers: bool,
     has_other_parts: bool,
@@ -45,16 +51,21 @@ impl<'a> DraftBuilder<'a> {
                 format,
                 body: DraftBody::default(),
                 messages: Vec::with_capacity(messages),
-                parts: Vec::with_capacity(parts),
+                parts: PartTable::with_capacity(parts),
                 features: DraftFeatures::ALWAYS,
             },
             first: 0,
-            call_count: 0,
-            has_answers: false,
-            has_other_parts: false,
-            has_call: false,
-            has_text: false,
+            open: OpenMessage::default(),
         }
+    }
+
+    /// Starts the outline of a repaired history. It shares the parts of the input and has room for
+    /// `parts` others.
+    pub(crate) fn sharing(input: &Draft<'a>, messages: usize, parts: usize) -> DraftBuilder<'a> {
+        let mut builder = DraftBuilder::with_capacity(input.source, input.format, messages, 0);
+        builder.draft.parts = PartTable::sharing(&input.parts, parts);
+        builder.first = to_index(input.parts.len());
+        builder
     }
 
     /// The document around the list; may be filled in at any time.
@@ -64,8 +75,173 @@ impl<'a> DraftBuilder<'a> {
 
     /// Adds a part to the current message.
     pub fn push_part(&mut self, span: Span, kind: PartKind<'a>) {
-        let features = &mut self.draft.features;
-        match &kind {
+        self.open.note_part(&mut self.draft.features, &kind);
+        self.draft.parts.push(Part { span, kind });
+    }
+
+    /// Notes what made a call. Calls are noted in the order of their positions.
+    pub fn push_owned_call(&mut self, call: OwnedCall<'a>) {
+        Arc::make_mut(&mut self.draft.body.owned_calls).push(call);
+    }
+
+    /// Completes the current message.
+    pub fn push_message(
+        &mut self,
+        role: Role,
+        span: Span,
+        content: ContentShape,
+        flags: MessageFlags,
+    ) {
+        let last = to_index(self.draft.parts.len());
+        let message = Message { role, span, first: self.first, last, content, flags };
+        self.complete_message(message);
+        self.first = last;
+    }
+
+    /// Adds a message whose parts are those of a message of the input, `shared`.
+    pub(crate) fn push_shared_message(
+        &mut self,
+        role: Role,
+        shared: &Message,
+        content: ContentShape,
+        flags: MessageFlags,
+    ) {
+        for part in self.draft.parts.slice(shared.range()) {
+            self.open.note_part(&mut self.draft.features, &part.kind);
+        }
+        self.complete_message(Message { role, content, flags, ..*shared });
+    }
+
+    fn complete_message(&mut self, message: Message) {
+        self.note_features(&message);
+        self.draft.messages.push(message);
+        self.open = OpenMessage::default();
+    }
+
+    /// Drops everything after the first `messages` messages, when what followed turned out not to
+    /// be messages.
+    pub fn truncate(&mut self, messages: usize) {
+        self.draft.messages.truncate(messages);
+        self.first = self.draft.messages.last().map_or(0, |message| message.last);
+        self.draft.parts.truncate(self.first as usize);
+        self.open = OpenMessage::default();
+    }
+
+    /// The parts of the current message.
+    pub fn open_parts(&self) -> &[Part<'a>] {
+        self.draft.parts.slice(self.first as usize..self.draft.parts.len())
+    }
+
+    /// The number of completed messages.
+    pub fn message_count(&self) -> usize {
+        self.draft.messages.len()
+    }
+
+    /// The finished draft.
+    pub fn finish(mut self) -> Draft<'a> {
+        if !self.draft.body.surrogates.is_empty() {
+            self.draft.features.insert(DraftFeatures::SURROGATE);
+        }
+        if !self.draft.body.references.is_empty() {
+            self.draft.features.insert(DraftFeatures::UNRESOLVED_REFERENCE);
+        }
+        if !self.draft.body.owned_calls.is_sorted_by_key(|call| call.start) {
+            Arc::make_mut(&mut self.draft.body.owned_calls).sort_by_key(|call| call.start);
+        }
+        if !self.draft.body.defects.is_empty() {
+            self.draft.features.insert(DraftFeatures::FILE_DEFECT);
+        }
+        self.draft.parts.share();
+        self.draft
+    }
+
+    fn note_features(&mut self, message: &Message) {
+        let layout = self.draft.format.layout();
+        let (calls, answers) = (self.open.call_count > 0, self.open.has_answers);
+        let previous = self.draft.messages.last();
+        let mut features = DraftFeatures::default();
+        match message.role {
+            Role::Unknown => features.insert(DraftFeatures::UNKNOWN_ROLE),
+            Role::System | Role::Developer => features.insert(DraftFeatures::SYSTEM),
+            // Only some providers accept the legacy role of an answer.
+            Role::Neutral if layout == MessageLayout::Chat => {
+                features.insert(DraftFeatures::UNKNOWN_ROLE)
+            }
+            Role::User | Role::Assistant | Role::Answer | Role::Neutral => {}
+        }
+        if message.flags.has(MessageFlags::TRIGGER) {
+            features.insert(DraftFeatures::TRIGGER);
+        }
+        if layout == MessageLayout::Chat && calls && message.content != ContentShape::Text {
+            features.insert(DraftFeatures::NULL_BESIDE_CALLS);
+        }
+        if layout == MessageLayout::Items && message.first == message.last {
+            features.insert(DraftFeatures::EMPTY_CONTENT);
+        }
+        if layout != MessageLayout::Items && message.role != Role::Answer {
+            // In a chat message, reasoning is a field beside the content.
+            let empty = if layout == MessageLayout::Chat {
+                !self.open.has_text
+            } else {
+                message.first == message.last
+            };
+            if empty
+                || !calls && !matches!(message.content, ContentShape::Text | ContentShape::List)
+            {
+                features.insert(DraftFeatures::EMPTY_CONTENT);
+            }
+        }
+        if message.flags.has(MessageFlags::EMPTY_CALLS) {
+            features.insert(DraftFeatures::EMPTY_CALLS);
+        }
+        if message.flags.has(MessageFlags::BAD_ITEM_ID) || message.flags.has(MessageFlags::UNSTORED)
+        {
+            features.insert(DraftFeatures::ITEM_ID);
+        }
+        if message.flags.has(MessageFlags::STRAY_CALLS) {
+            features.insert(DraftFeatures::MISPLACED);
+        }
+        if layout != MessageLayout::Items && calls && !message.role.is_assistant()
+            || layout == MessageLayout::Blocks && answers && !message.role.is_user()
+            || layout == MessageLayout::Blocks
+                && message.role.is_user()
+                && self.open.has_other_parts
+        {
+            // The last case is common (user text); the rule itself checks more closely.
+            if calls || answers && !message.role.is_user() || self.has_reasoning(message) {
+                features.insert(DraftFeatures::MISPLACED);
+            }
+        }
+        if self.open.call_count > MAX_CALLS {
+            features.insert(DraftFeatures::MANY_CALLS);
+        }
+        if let Some(previous) = previous {
+            let both_users = previous.role.is_user() && message.role.is_user();
+            if both_users || previous.role.is_assistant() && message.role.is_assistant() {
+                features.insert(DraftFeatures::SAME_SIDE_NEIGHBORS);
+            }
+            if message.role.is_user() && (previous.role == Role::Answer || both_users) {
+                features.insert(DraftFeatures::USER_AFTER_ANSWER);
+            }
+        }
+        self.draft.features.insert(features);
+    }
+
+    fn has_reasoning(&self, message: &Message) -> bool {
+        self.draft.features.intersects(DraftFeatures::REASONING)
+            && self
+                .draft
+                .parts_of(message)
+                .iter()
+                .any(|part| matches!(part.kind, PartKind::Reasoning(_)))
+    }
+}
+
+impl OpenMessage {
+    /// Records the features of a part.
+    #[inline]
+    fn note_part(&mut self, features: &mut DraftFeatures, kind: &PartKind<'_>) {
+        match kind {
             PartKind::Text(text) => {
                 match text {
                     TextShape::Empty | TextShape::Blank | TextShape::Missing => {
@@ -130,150 +306,12 @@ impl<'a> DraftBuilder<'a> {
         }
         self.has_text |= !matches!(kind, PartKind::Reasoning(_));
         if self.has_answers && self.has_other_parts {
-            self.draft.features.insert(DraftFeatures::SHARED_ANSWERS);
+            features.insert(DraftFeatures::SHARED_ANSWERS);
         }
-        self.draft.parts.push(Part { span, kind });
     }
+}
 
-    /// Notes what made a call. Calls are noted in the order of their positions.
-    pub fn push_owned_call(&mut self, call: OwnedCall<'a>) {
-        Arc::make_mut(&mut self.draft.body.owned_calls).push(call);
-    }
-
-    /// Completes the current message.
-    pub fn push_message(
-        &mut self,
-        role: Role,
-        span: Span,
-        content: ContentShape,
-        flags: MessageFlags,
-    ) {
-        let last = u32::try_from(self.draft.parts.len()).unwrap_or(u32::MAX);
-        let message = Message { role, span, first: self.first, last, content, flags };
-        self.note_features(&message);
-        self.draft.messages.push(message);
-        self.first = last;
-        self.reset_message();
-    }
-
-    fn reset_message(&mut self) {
-        self.call_count = 0;
-        self.has_answers = false;
-        self.has_other_parts = false;
-        self.has_call = false;
-        self.has_text = false;
-    }
-
-    /// Drops everything after the first `messages` messages, when what followed turned out not to
-    /// be messages.
-    pub fn truncate(&mut self, messages: usize) {
-        self.draft.messages.truncate(messages);
-        self.first = self.draft.messages.last().map_or(0, |message| message.last);
-        self.draft.parts.truncate(self.first as usize);
-        self.reset_message();
-    }
-
-    /// The parts of the current message.
-    pub fn open_parts(&self) -> &[Part<'a>] {
-        self.draft.parts.get(self.first as usize..).unwrap_or(&[])
-    }
-
-    /// The number of completed messages.
-    pub fn message_count(&self) -> usize {
-        self.draft.messages.len()
-    }
-
-    /// The finished draft.
-    pub fn finish(mut self) -> Draft<'a> {
-        if !self.draft.body.surrogates.is_empty() {
-            self.draft.features.insert(DraftFeatures::SURROGATE);
-        }
-        if !self.draft.body.references.is_empty() {
-            self.draft.features.insert(DraftFeatures::UNRESOLVED_REFERENCE);
-        }
-        if !self.draft.body.owned_calls.is_sorted_by_key(|call| call.start) {
-            Arc::make_mut(&mut self.draft.body.owned_calls).sort_by_key(|call| call.start);
-        }
-        if !self.draft.body.defects.is_empty() {
-            self.draft.features.insert(DraftFeatures::FILE_DEFECT);
-        }
-        self.draft
-    }
-
-    fn note_features(&mut self, message: &Message) {
-        let layout = self.draft.format.layout();
-        let (calls, answers) = (self.call_count > 0, self.has_answers);
-        let previous = self.draft.messages.last();
-        let mut features = DraftFeatures::default();
-        match message.role {
-            Role::Unknown => features.insert(DraftFeatures::UNKNOWN_ROLE),
-            Role::System | Role::Developer => features.insert(DraftFeatures::SYSTEM),
-            // Only some providers accept the legacy role of an answer.
-            Role::Neutral if layout == MessageLayout::Chat => {
-                features.insert(DraftFeatures::UNKNOWN_ROLE)
-            }
-            Role::User | Role::Assistant | Role::Answer | Role::Neutral => {}
-        }
-        if message.flags.has(MessageFlags::TRIGGER) {
-            features.insert(DraftFeatures::TRIGGER);
-        }
-        if layout == MessageLayout::Chat && calls && message.content != ContentShape::Text {
-            features.insert(DraftFeatures::NULL_BESIDE_CALLS);
-        }
-        if layout == MessageLayout::Items && message.first == message.last {
-            features.insert(DraftFeatures::EMPTY_CONTENT);
-        }
-        if layout != MessageLayout::Items && message.role != Role::Answer {
-            // In a chat message, reasoning is a field beside the content.
-            let empty = if layout == MessageLayout::Chat {
-                !self.has_text
-            } else {
-                message.first == message.last
-            };
-            if empty
-                || !calls && !matches!(message.content, ContentShape::Text | ContentShape::List)
-            {
-                features.insert(DraftFeatures::EMPTY_CONTENT);
-            }
-        }
-        if message.flags.has(MessageFlags::EMPTY_CALLS) {
-            features.insert(DraftFeatures::EMPTY_CALLS);
-        }
-        if message.flags.has(MessageFlags::BAD_ITEM_ID) || message.flags.has(MessageFlags::UNSTORED)
-        {
-            features.insert(DraftFeatures::ITEM_ID);
-        }
-        if message.flags.has(MessageFlags::STRAY_CALLS) {
-            features.insert(DraftFeatures::MISPLACED);
-        }
-        if layout != MessageLayout::Items && calls && !message.role.is_assistant()
-            || layout == MessageLayout::Blocks && answers && !message.role.is_user()
-            || layout == MessageLayout::Blocks && message.role.is_user() && self.has_other_parts
-        {
-            // The last case is common (user text); the rule itself checks more closely.
-            if calls || answers && !message.role.is_user() || self.has_reasoning() {
-                features.insert(DraftFeatures::MISPLACED);
-            }
-        }
-        if self.call_count > MAX_CALLS {
-            features.insert(DraftFeatures::MANY_CALLS);
-        }
-        if let Some(previous) = previous {
-            let both_users = previous.role.is_user() && message.role.is_user();
-            if both_users || previous.role.is_assistant() && message.role.is_assistant() {
-                features.insert(DraftFeatures::SAME_SIDE_NEIGHBORS);
-            }
-            if message.role.is_user() && (previous.role == Role::Answer || both_users) {
-                features.insert(DraftFeatures::USER_AFTER_ANSWER);
-            }
-        }
-        self.draft.features.insert(features);
-    }
-
-    fn has_reasoning(&self) -> bool {
-        self.draft.features.intersects(DraftFeatures::REASONING)
-            && self.draft.parts[self.first as usize..]
-                .iter()
-                .any(|part| matches!(part.kind, PartKind::Reasoning(_)))
-    }
+/// Converts an index. An input has at most `u32::MAX` bytes, and so at most as many parts.
+fn to_index(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }

@@ -9,7 +9,44 @@ pub enum OptionalText<'a> {
     /// Borrowed from the input.
     Borrowed(&'a str),
     /// New text, shared by call and answer; or missing.
-    Owned(Option<Arc<Box<str>>>),
+    Owned(Option<Arc<NewName>>),
+}
+
+/// A new id or name. New ids are short, so most need no allocation of their own.
+#[derive(Debug)]
+pub enum NewName {
+    /// A short text, and its length.
+    Short(u8, [u8; NewName::MAX_SHORT]),
+    /// Any other text.
+    Long(Box<str>),
+}
+
+impl NewName {
+    /// The longest text that is stored in place: longer than every id that a repair creates.
+    pub const MAX_SHORT: usize = 38;
+
+    fn as_str(&self) -> &str {
+        match self {
+            NewName::Short(length, bytes) => {
+                let bytes = bytes.get(..usize::from(*length)).unwrap_or_default();
+                std::str::from_utf8(bytes).unwrap_or_default()
+            }
+            NewName::Long(text) => text,
+        }
+    }
+}
+
+impl From<String> for NewName {
+    fn from(text: String) -> NewName {
+        let mut bytes = [0; NewName::MAX_SHORT];
+        match (bytes.get_mut(..text.len()), u8::try_from(text.len())) {
+            (Some(short), Ok(length)) => {
+                short.copy_from_slice(text.as_bytes());
+                NewName::Short(length, bytes)
+            }
+            _ => NewName::Long(text.into_boxed_str()),
+        }
+    }
 }
 
 impl<'a> OptionalText<'a> {
@@ -20,7 +57,7 @@ impl<'a> OptionalText<'a> {
     pub fn as_deref(&self) -> Option<&str> {
         match self {
             OptionalText::Borrowed(text) => Some(text),
-            OptionalText::Owned(text) => text.as_ref().map(|text| &***text),
+            OptionalText::Owned(text) => text.as_ref().map(|text| text.as_str()),
         }
     }
 
@@ -28,7 +65,9 @@ impl<'a> OptionalText<'a> {
     pub fn to_cow(&self) -> Option<Cow<'a, str>> {
         match self {
             OptionalText::Borrowed(text) => Some(Cow::Borrowed(text)),
-            OptionalText::Owned(text) => text.as_ref().map(|text| Cow::Owned(text.to_string())),
+            OptionalText::Owned(text) => {
+                text.as_ref().map(|text| Cow::Owned(text.as_str().to_owned()))
+            }
         }
     }
 
@@ -63,9 +102,15 @@ impl PartialEq for OptionalText<'_> {
 
 impl Eq for OptionalText<'_> {}
 
+impl std::hash::Hash for OptionalText<'_> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.as_deref().hash(state);
+    }
+}
+
 impl From<String> for OptionalText<'_> {
     fn from(text: String) -> Self {
-        OptionalText::Owned(Some(Arc::new(text.into_boxed_str())))
+        OptionalText::Owned(Some(Arc::new(text.into())))
     }
 }
 
@@ -81,5 +126,20 @@ impl<'a> From<Cow<'a, str>> for OptionalText<'a> {
 impl<'a> From<Option<Cow<'a, str>>> for OptionalText<'a> {
     fn from(text: Option<Cow<'a, str>>) -> Self {
         text.map_or(OptionalText::NONE, OptionalText::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_names_of_every_length_are_kept() {
+        assert!(size_of::<OptionalText<'_>>() <= 16);
+        assert!(size_of::<NewName>() <= 40);
+        for length in [0, 1, NewName::MAX_SHORT - 1, NewName::MAX_SHORT, NewName::MAX_SHORT + 1] {
+            let text = "é".repeat(length / 2) + &"x".repeat(length % 2);
+            assert_eq!(OptionalText::from(text.clone()).as_deref(), Some(text.as_str()));
+        }
     }
 }

@@ -26,6 +26,6 @@ impl<'a> Draft<'a> {
     pub fn precedes_fallback(&self, message: &Message, part: usize) -> bool {
         let is_fallback = |part: &Part<'_>| matches!(part.kind, PartKind::Fallback);
         self.features.intersects(DraftFeatures::FALLBACK)
-            && self.parts.get(part..message.last as usize).unwrap_or(&[]).iter().any(is_fallback)
+            && self.parts.slice(part..message.last as usize).iter().any(is_fallback)
     }
 }

@@ -141,7 +141,7 @@ impl OptionalIndex {
 }
 
 /// Converts an index. An input has at most `u32::MAX` bytes, and so at most as many parts.
-pub(super) fn to_u32(index: usize) -> u32 {
+pub(crate) fn to_u32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 

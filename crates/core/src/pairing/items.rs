@@ -28,7 +28,7 @@ impl<'d> HostedCalls<'d> {
             return hosted;
         }
         let mut answered = HashSet::new();
-        for part in &draft.parts {
+        for part in draft.message_parts() {
             match &part.kind {
                 PartKind::ServerCall(_) => hosted.hosted_ids.extend(part.kind.server_id()),
                 PartKind::Call(call) => {

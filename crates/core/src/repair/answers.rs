@@ -2,7 +2,7 @@
 
 use super::{
     RepairedMessage, RepairedPart,
-    pairs::{AnswerAction, PairingDecisions, placeholder_part, quoted_part},
+    pairs::{AnswerAction, PairingDecisions, PlaceholderTexts, placeholder_part, quoted_part},
     state::RepairState,
 };
 use crate::{
@@ -33,20 +33,21 @@ pub(super) fn move_answers<'a>(
         let Some(message) = old[answer.message()].take() else { continue };
         match action {
             AnswerAction::Stay | AnswerAction::Remove => {}
-            AnswerAction::Move(call) => moved.push((call, message)),
+            AnswerAction::Move(call) => moved.push((call as usize, message)),
             AnswerAction::Quote => {
                 old[answer.message()] = Some(quote_message(state, message, answer.result_match()));
                 quotes[answer.message()] = true;
             }
         }
     }
+    let mut texts = PlaceholderTexts::default();
     for &call in &decisions.placeholders {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part()) {
             let message = RepairedMessage::new(
                 Role::Answer,
                 ContentShape::Text,
-                vec![placeholder_part(state, &draft.parts[paired.part()], outline)],
+                vec![placeholder_part(state, &mut texts, &draft.parts[paired.part()], outline)],
             );
             moved.push((call, message));
         }

@@ -24,7 +24,7 @@ pub(super) fn remove_bound_thinking(state: &mut RepairState<'_, '_>) {
     let cause = first_edit_rule(state);
     // In the edited message itself, reasoning before the edit still has the old prefix.
     let edited = &state.messages[first];
-    let same_message = edited.origin == Some(first);
+    let same_message = edited.origin() == Some(first);
     let safe_head = if same_message { untouched_head(state.input, first, edited) } else { 0 };
     let mut removed_messages = Vec::new();
     for at in first..state.messages.len() {
@@ -184,7 +184,7 @@ fn is_cosmetic(draft: &Draft<'_>, rule: &Rule, severity: Severity, fix: Fix) -> 
 fn first_edit(state: &RepairState<'_, '_>) -> Option<usize> {
     let changed = |at: usize| {
         let message = &state.messages[at];
-        message.touched || message.origin != Some(at)
+        message.is_touched() || message.origin() != Some(at)
     };
     // A change outside the list comes before everything: instructions and tools are part of the
     // prefix.
@@ -198,12 +198,14 @@ fn first_edit(state: &RepairState<'_, '_>) -> Option<usize> {
 
 /// The number of leading parts of a message that are unchanged.
 fn untouched_head(input: &Draft<'_>, at: usize, repaired: &super::RepairedMessage<'_>) -> usize {
-    let Some(message) = input.messages.get(at).filter(|_| !repaired.role_changed) else { return 0 };
+    let Some(message) = input.messages.get(at).filter(|_| !repaired.has_new_role()) else {
+        return 0;
+    };
     let parts = input.parts_of(message);
     let same = |(repaired_part, part): &(&RepairedPart<'_>, &Part<'_>)| {
         repaired_part.is_kept() && repaired_part.part.span == part.span
     };
-    if repaired.parts_loaded {
+    if repaired.parts.is_loaded() {
         repaired.parts.iter().zip(parts).take_while(same).count()
     } else {
         parts.len()

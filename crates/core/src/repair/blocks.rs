@@ -2,7 +2,7 @@
 
 use super::{
     RepairedMessage, RepairedPart,
-    pairs::{AnswerAction, PairingDecisions, placeholder_part, quoted_part},
+    pairs::{AnswerAction, PairingDecisions, PlaceholderTexts, placeholder_part, quoted_part},
     state::RepairState,
 };
 use crate::{
@@ -29,7 +29,7 @@ pub(super) fn move_answers<'a>(
             loaded[answer.message()] = true;
         }
         if let AnswerAction::Move(call) = action {
-            loaded[find_home(pairing, *call).unwrap_or(answer.message())] = true;
+            loaded[find_home(pairing, *call as usize).unwrap_or(answer.message())] = true;
         }
     }
     for &call in &decisions.placeholders {
@@ -42,10 +42,15 @@ pub(super) fn move_answers<'a>(
     }
     drop(loaded);
     take_answers(state, draft, pairing, decisions, &mut received, &mut quotes, &mut emptied);
+    let mut texts = PlaceholderTexts::default();
+    received.reserve_exact(decisions.placeholders.len());
     for &call in &decisions.placeholders {
         let paired = pairing.calls[call];
         if let Some(outline) = call_at(draft, paired.part()) {
-            received.push((call, placeholder_part(state, &draft.parts[paired.part()], outline)));
+            received.push((
+                call,
+                placeholder_part(state, &mut texts, &draft.parts[paired.part()], outline),
+            ));
         }
     }
     // New user messages: (index of the message they follow, message).
@@ -60,8 +65,7 @@ pub(super) fn move_answers<'a>(
         let turn_answers =
             std::iter::from_fn(|| received.next_if(|(call, _)| turn.calls().contains(call)));
         if turn.home().is_empty() {
-            let mut parts: Vec<RepairedPart<'a>> = turn_answers.map(|(_, part)| part).collect();
-            parts.shrink_to_fit();
+            let parts: Vec<RepairedPart<'a>> = turn_answers.map(|(_, part)| part).collect();
             new_messages.push((
                 turn.messages().end - 1,
                 RepairedMessage::new(Role::User, ContentShape::List, parts),
@@ -122,7 +126,7 @@ fn take_answers<'a>(
     for of_message in moving.chunk_by(|one, other| one.0.message() == other.0.message()) {
         let at = of_message[0].0.message();
         let first = draft.messages[at].first as usize;
-        let old = std::mem::take(&mut state.messages[at].parts);
+        let old = state.messages[at].parts.take();
         let assistant = state.messages[at].role.is_assistant();
         let mut remaining = Vec::with_capacity(old.len());
         let mut next = of_message.iter().peekable();
@@ -135,7 +139,7 @@ fn take_answers<'a>(
             match action {
                 AnswerAction::Stay => remaining.push(part),
                 AnswerAction::Remove => {}
-                AnswerAction::Move(call) => received.push((*call, part)),
+                AnswerAction::Move(call) => received.push((*call as usize, part)),
                 AnswerAction::Quote
                     if assistant || decisions.running.is_some_and(|turn| at >= turn) =>
                 {
@@ -147,9 +151,8 @@ fn take_answers<'a>(
             }
         }
         let message = &mut state.messages[at];
-        remaining.shrink_to_fit();
-        message.parts = remaining;
-        message.touched = true;
+        message.parts = remaining.into();
+        message.touch();
         emptied[at] = message.parts.is_empty();
     }
 }
@@ -161,7 +164,7 @@ fn insert_answers<'a>(
     mut present_calls: impl Iterator<Item = usize>,
     received: impl Iterator<Item = (usize, RepairedPart<'a>)>,
 ) {
-    let existing = std::mem::take(&mut message.parts);
+    let existing = message.parts.take();
     let mut remaining = existing.iter().filter(|part| part.is_answer()).count();
     let mut received = received.peekable();
     let mut parts = Vec::with_capacity(existing.len() + 1);
@@ -177,9 +180,8 @@ fn insert_answers<'a>(
         parts.push(part);
     }
     parts.extend(received.map(|(_, part)| part));
-    parts.shrink_to_fit();
-    message.parts = parts;
-    message.touched = true;
+    message.parts = parts.into();
+    message.touch();
 }
 
 /// The calls of the answers that stay in a message, in order.
@@ -205,7 +207,9 @@ fn insert_messages<'a>(
 ) {
     new_messages.sort_by_key(|(at, _)| *at);
     let mut new_messages = new_messages.into_iter().peekable();
-    let old = std::mem::replace(&mut state.messages, opening);
+    let mut new = opening;
+    new.reserve_exact(state.messages.len() + new_messages.len());
+    let old = std::mem::replace(&mut state.messages, new);
     for (at, message) in old.into_iter().enumerate() {
         if !emptied.get(at).copied().unwrap_or(false) {
             state.messages.push(message);

@@ -1,7 +1,8 @@
 //! Repairs content: arguments, names, empty answers, empty texts, empty messages.
 
 use super::{
-    ArgumentsFix, RepairedMessage, RepairedPart, ids::hash, is_allowed, media, state::RepairState,
+    ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, ids::hash, is_allowed, media,
+    state::RepairState,
 };
 use crate::{
     check::{self, CheckOptions, display_id},
@@ -55,12 +56,14 @@ pub(super) fn fix_content(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     }
 }
 
-/// The messages with findings of one rule that the policy allows to fix.
-pub(super) fn messages_with(
-    state: &RepairState<'_, '_>,
-    draft: &Draft<'_>,
-    code: u16,
-) -> Vec<usize> {
+/// The messages with findings of one rule that the policy allows to fix. The outline that is checked
+/// is gone before they are changed.
+pub(super) fn found_messages(state: &RepairState<'_, '_>, code: u16) -> Vec<usize> {
+    messages_with(state, &state.draft(), code)
+}
+
+/// The same, for an outline of the current history.
+fn messages_with(state: &RepairState<'_, '_>, draft: &Draft<'_>, code: u16) -> Vec<usize> {
     let mut rules = RuleSet::default();
     rules.add(code);
     let options = CheckOptions { rules, ..*state.options };
@@ -86,22 +89,21 @@ fn fill_message(state: &mut RepairState<'_, '_>, at: usize, code: u16) {
         state.messages[at] = RepairedMessage::with_text(Role::User, words);
     } else {
         let message = state.edit_message(at);
-        message.parts = vec![RepairedPart::from_text(words)];
-        message.content = ContentShape::List;
+        message.parts = vec![RepairedPart::from_text(words)].into();
+        message.set_content(ContentShape::List);
     }
     let note = format!("the empty message becomes `{words}`");
     state.note_edit(code, Strategy::Recode, at, Vec::new(), note);
 }
 
 fn fix_arguments(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
     let profile = state.options.profile;
     let strict = profile == Profile::Strict;
     let texts = strict || matches!(profile, Profile::OpenaiChat | Profile::OpenaiResponses);
-    for at in messages_with(state, &draft, 302) {
+    for at in found_messages(state, 302) {
         let mut ids = Vec::new();
         for part in &mut state.edit_message(at).parts {
-            let Some(call) = part.part.kind.call_mut() else { continue };
+            let PartKind::Call(call) = &part.part.kind else { continue };
             let fix = match call.arguments {
                 ArgumentsShape::Valid => continue,
                 ArgumentsShape::Broken if !strict => continue,
@@ -114,6 +116,7 @@ fn fix_arguments(state: &mut RepairState<'_, '_>) {
                 ArgumentsShape::NoInput => ArgumentsFix::EmptyText,
                 ArgumentsShape::MalformedInput => ArgumentsFix::ToText,
             };
+            let Some(call) = part.part.kind.call_mut() else { continue };
             call.arguments = ArgumentsShape::Valid;
             part.patch.arguments = Some(fix);
             ids.extend(call.id.as_deref().map(str::to_owned));
@@ -124,15 +127,21 @@ fn fix_arguments(state: &mut RepairState<'_, '_>) {
 }
 
 fn fix_empty_answers(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
     let words = placeholder::no_output_text(state.policy().language);
-    for at in messages_with(state, &draft, 303) {
+    let mut output = PartPatch::default();
+    output.set_output(words.into());
+    for at in found_messages(state, 303) {
         let mut ids = Vec::new();
         for part in &mut state.edit_message(at).parts {
-            let Some(answer) = part.part.kind.answer_mut() else { continue };
-            if !matches!(answer.output, AnswerShape::Full | AnswerShape::Malformed) {
+            let PartKind::Answer(answer) = &part.part.kind else { continue };
+            if matches!(answer.output, AnswerShape::Full | AnswerShape::Malformed) {
+                continue;
+            }
+            if let Some(answer) = part.part.kind.answer_mut() {
                 answer.output = AnswerShape::Full;
-                part.patch.set_output(words.into());
+                if !part.patch.share_content(&output) {
+                    part.patch.set_output(words.into());
+                }
                 ids.extend(answer.id.as_deref().map(str::to_owned));
             }
         }
@@ -147,12 +156,14 @@ fn fix_empty_answers(state: &mut RepairState<'_, '_>) {
 }
 
 fn fix_malformed_answers(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 315) {
+    for at in found_messages(state, 315) {
         let mut ids = Vec::new();
         for part in &mut state.edit_message(at).parts {
-            let Some(answer) = part.part.kind.answer_mut() else { continue };
-            if answer.output == AnswerShape::Malformed {
+            let PartKind::Answer(answer) = &part.part.kind else { continue };
+            if answer.output != AnswerShape::Malformed {
+                continue;
+            }
+            if let Some(answer) = part.part.kind.answer_mut() {
                 answer.output = AnswerShape::Full;
                 part.patch.recode_content = true;
                 ids.extend(answer.id.as_deref().map(str::to_owned));
@@ -164,12 +175,14 @@ fn fix_malformed_answers(state: &mut RepairState<'_, '_>) {
 }
 
 fn fix_call_types(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 316) {
+    for at in found_messages(state, 316) {
         let mut ids = Vec::new();
         for part in &mut state.edit_message(at).parts {
-            let Some(call) = part.part.kind.call_mut() else { continue };
-            if !call.typed {
+            let PartKind::Call(call) = &part.part.kind else { continue };
+            if call.typed {
+                continue;
+            }
+            if let Some(call) = part.part.kind.call_mut() {
                 call.typed = true;
                 part.patch.typed = true;
                 ids.extend(call.id.as_deref().map(str::to_owned));
@@ -181,11 +194,10 @@ fn fix_call_types(state: &mut RepairState<'_, '_>) {
 
 fn fix_tool_names(state: &mut RepairState<'_, '_>) {
     let profile = state.options.profile;
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 207) {
+    for at in found_messages(state, 207) {
         let mut notes = Vec::new();
         for part in &mut state.edit_message(at).parts {
-            let Some(call) = part.part.kind.call_mut() else { continue };
+            let PartKind::Call(call) = &part.part.kind else { continue };
             let old = call.name.as_deref();
             if old.is_some_and(|old| profile.accepts_name(old)) {
                 continue;
@@ -196,7 +208,9 @@ fn fix_tool_names(state: &mut RepairState<'_, '_>) {
                 None => format!("the missing tool name becomes `{new}`"),
             };
             notes.push((call.id.as_deref().map(str::to_owned), note));
-            call.name = new.into();
+            if let Some(call) = part.part.kind.call_mut() {
+                call.name = new.into();
+            }
             part.patch.name = true;
         }
         for (id, note) in notes {
@@ -252,13 +266,12 @@ fn fix_answer_names(state: &mut RepairState<'_, '_>) {
 }
 
 fn remove_item_ids(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 205) {
+    for at in found_messages(state, 205) {
         if state.messages[at].flags.has(MessageFlags::BAD_ITEM_ID) {
             let message = state.mark_message(at);
             message.flags =
                 message.flags.without(MessageFlags::BAD_ITEM_ID).without(MessageFlags::ITEM_ID);
-            message.without_id = true;
+            message.mark_lost_id();
             state.note_edit(
                 205,
                 Strategy::Drop,
@@ -272,8 +285,7 @@ fn remove_item_ids(state: &mut RepairState<'_, '_>) {
 
 fn remove_unstored_items(state: &mut RepairState<'_, '_>) {
     let mut removed = Vec::new();
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 206) {
+    for at in found_messages(state, 206) {
         if !state.messages[at].flags.has(MessageFlags::UNSTORED) {
             continue;
         }
@@ -290,7 +302,7 @@ fn remove_unstored_items(state: &mut RepairState<'_, '_>) {
             let next = state.mark_message(at + 1);
             next.flags =
                 next.flags.without(MessageFlags::ITEM_ID).without(MessageFlags::BAD_ITEM_ID);
-            next.without_id = true;
+            next.mark_lost_id();
         }
     }
     state.remove_messages(&removed);
@@ -300,7 +312,9 @@ fn remove_empty_texts(state: &mut RepairState<'_, '_>, early: bool) {
     let (profile, format) = (state.options.profile, state.input.format);
     let draft = state.draft();
     let filled = message_to_fill(state, &draft, 308);
-    for at in messages_with(state, &draft, 308) {
+    let found = messages_with(state, &draft, 308);
+    drop(draft);
+    for at in found {
         if filled == Some(at) {
             if !early {
                 fill_message(state, at, 308);
@@ -321,8 +335,7 @@ fn remove_empty_texts(state: &mut RepairState<'_, '_>, early: bool) {
 }
 
 fn remove_empty_call_lists(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 309) {
+    for at in found_messages(state, 309) {
         let message = state.mark_message(at);
         message.flags = message.flags.without(MessageFlags::EMPTY_CALLS);
         let note = "the empty list of calls is removed".to_owned();
@@ -331,10 +344,9 @@ fn remove_empty_call_lists(state: &mut RepairState<'_, '_>) {
 }
 
 fn fix_null_contents(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 311) {
+    for at in found_messages(state, 311) {
         let message = state.edit_message(at);
-        message.content = ContentShape::Text;
+        message.set_content(ContentShape::Text);
         message.parts.insert(0, RepairedPart::from_text(""));
         let note = "content becomes an empty string".to_owned();
         state.note_edit(311, Strategy::Recode, at, Vec::new(), note);

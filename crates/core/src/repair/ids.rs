@@ -4,15 +4,15 @@
 //! are assigned in document order, so that appending to a history never renames its beginning.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
-    sync::Arc,
 };
 
 use super::state::RepairState;
 use crate::{
     check::display_id,
     draft::{CallFamily, Draft, Format, OptionalText, PartKind},
-    pairing::{CallPairing, call_at},
+    pairing::{CallPairing, call_at, to_u32},
     profile::{IdRule, may_take_any_id},
     report::Strategy,
     rules::RuleSet,
@@ -27,11 +27,11 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
     let illegal = state.is_enabled(203) && (state.policy().allow_unsafe || !any_id);
     let rule = state.options.profile.id_rule();
     let mut assigner = IdAssigner::new(state.input.format, rule);
-    let mut in_history: HashMap<(CallFamily, &str), usize> = HashMap::new();
-    // Calls with their new ids; `None` where the answer takes the id of its call.
-    let mut renamed: Vec<(usize, u16, Option<Arc<str>>)> = Vec::new();
+    let mut in_history: HashMap<(CallFamily, &str), u32> = HashMap::new();
+    // Calls with their new ids; none where the answer takes the id of its call.
+    let mut renamed: Vec<(u32, u16, OptionalText<'static>)> = Vec::new();
     for turn in &pairing.turns {
-        let mut in_turn: HashMap<(CallFamily, &str), usize> = HashMap::new();
+        let mut in_turn: HashMap<(CallFamily, &str), u32> = HashMap::new();
         for index in turn.calls() {
             let Some(call) = call_at(&draft, pairing.calls[index].part()) else { continue };
             // Where an id may occur only once in a history, no other family may use it either.
@@ -40,18 +40,18 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
                 if missing {
                     let name = call.name.as_deref().unwrap_or("");
                     let id = assigner.create_id(family, &format!("missing {index} {name}"));
-                    renamed.push((index, 204, Some(id)));
+                    renamed.push((to_u32(index), 204, id));
                 }
                 continue;
             };
-            let count = |table: &mut HashMap<_, usize>| {
+            let count = |table: &mut HashMap<_, u32>| {
                 let seen = table.entry((family, old)).or_insert(0);
                 *seen += 1;
                 *seen - 1
             };
-            let (turn_count, history_count) = (count(&mut in_turn), count(&mut in_history));
+            let turn_count = count(&mut in_turn);
             let occurrence = if unique_in_history {
-                history_count
+                count(&mut in_history)
             } else if unique_in_turn {
                 turn_count
             } else {
@@ -66,47 +66,55 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
                     (true, 0) => 202,
                     (true, _) => 201,
                 };
-                renamed.push((index, code, Some(new)));
+                renamed.push((to_u32(index), code, new));
             }
         }
     }
     if missing {
-        let done: HashSet<usize> = renamed.iter().map(|(index, ..)| *index).collect();
+        // The calls so far are in order.
+        let done = renamed.len();
         for index in answers_without_id(&draft, &pairing) {
             let call = call_at(&draft, pairing.calls[index].part());
-            if call.is_some_and(|call| call.id.is_some()) && !done.contains(&index) {
-                renamed.push((index, 204, None));
+            let is_renamed =
+                || renamed[..done].binary_search_by_key(&to_u32(index), |it| it.0).is_ok();
+            if call.is_some_and(|call| call.id.is_some()) && !is_renamed() {
+                renamed.push((to_u32(index), 204, OptionalText::NONE));
             }
         }
     }
     drop((assigner, in_history));
-    renamed.shrink_to_fit();
-    for (index, code, new) in renamed {
-        let call = pairing.calls[index];
-        let call_id = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
-        let Some(id) = new.as_deref().or(call_id).map(str::to_owned) else { continue };
-        let shared = OptionalText::from(id.clone());
-        set_id(
-            state,
-            call.message(),
-            call.part() - draft.messages[call.message()].first as usize,
-            &shared,
-        );
-        let answer = call.answer().map(|answer| pairing.answers[answer]);
-        // Where ids are optional, a missing one stays missing.
-        let has_id = |part: usize| match &draft.parts[part].kind {
-            PartKind::Answer(answer) => answer.id.is_some(),
-            _ => false,
-        };
-        if let Some(answer) = answer.filter(|answer| missing || has_id(answer.part())) {
-            set_id(
-                state,
-                answer.message(),
-                answer.part() - draft.messages[answer.message()].first as usize,
-                &shared,
-            );
+    // Where the ids are. After that, neither the outline nor the pairing is needed.
+    let place = |message: usize, part: usize| {
+        let first = draft.messages[message].first as usize;
+        IdPlace { message: to_u32(message), part: to_u32(part - first) }
+    };
+    let renames: Vec<IdRename> = renamed
+        .into_iter()
+        .map(|(index, code, id)| {
+            let call = pairing.calls[index as usize];
+            let answer = call.answer().map(|answer| pairing.answers[answer]);
+            // Where ids are optional, a missing one stays missing.
+            let has_id = |part: usize| match &draft.parts[part].kind {
+                PartKind::Answer(answer) => answer.id.is_some(),
+                _ => false,
+            };
+            let answer = answer.filter(|answer| missing || has_id(answer.part()));
+            let answer = answer.map(|answer| place(answer.message(), answer.part()));
+            let call = place(call.message(), call.part());
+            IdRename { id, call, answer: answer.unwrap_or(IdPlace::NONE), code }
+        })
+        .collect();
+    drop((draft, pairing));
+    for IdRename { id: new, call, answer, code } in renames {
+        let outline = state.load_message(call.message as usize).parts.get(call.part as usize);
+        let old = outline.and_then(|part| part.part.kind.id()).map(str::to_owned);
+        let new = if new.is_some() { new } else { old.clone().map(Cow::Owned).into() };
+        let Some(id) = new.as_deref() else { continue };
+        set_id(state, call, &new);
+        if answer != IdPlace::NONE {
+            set_id(state, answer, &new);
         }
-        let old = call_at(&draft, call.part()).and_then(|call| call.id.as_deref());
+        let old = old.as_deref();
         let note = match old {
             Some(old) if old == id => {
                 format!("the result of {} gets its id", display_id(Some(old)))
@@ -118,10 +126,29 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
             .filter(|old| *old != id)
             .map(str::to_owned)
             .into_iter()
-            .chain([id.clone()])
+            .chain([id.to_owned()])
             .collect();
-        state.note_edit(code, Strategy::Rename, call.message(), ids, note);
+        state.note_edit(code, Strategy::Rename, call.message as usize, ids, note);
     }
+}
+
+/// A new id for a call and its answer; none where the answer takes the id of its call.
+struct IdRename {
+    id: OptionalText<'static>,
+    call: IdPlace,
+    answer: IdPlace,
+    code: u16,
+}
+
+/// A part of a message.
+#[derive(Clone, Copy, PartialEq)]
+struct IdPlace {
+    message: u32,
+    part: u32,
+}
+
+impl IdPlace {
+    const NONE: IdPlace = IdPlace { message: u32::MAX, part: u32::MAX };
 }
 
 /// Calls with an id whose answer has none.
@@ -134,14 +161,9 @@ fn answers_without_id(draft: &Draft<'_>, pairing: &CallPairing) -> Vec<usize> {
     without_id.filter_map(|answer| answer.result_match().call()).collect()
 }
 
-fn set_id(
-    state: &mut RepairState<'_, '_>,
-    message: usize,
-    part: usize,
-    id: &OptionalText<'static>,
-) {
-    let message = state.edit_message(message);
-    let Some(part) = message.parts.get_mut(part) else { return };
+fn set_id(state: &mut RepairState<'_, '_>, place: IdPlace, id: &OptionalText<'static>) {
+    let message = state.edit_message(place.message as usize);
+    let Some(part) = message.parts.get_mut(place.part as usize) else { return };
     if let Some(call) = part.part.kind.call_mut() {
         call.id = id.clone();
     } else if let Some(answer) = part.part.kind.answer_mut() {
@@ -157,8 +179,8 @@ struct IdAssigner<'d> {
     format: Format,
     rule: IdRule,
     kept_ids: HashSet<(CallFamily, &'d str)>,
-    new_ids: HashSet<(CallFamily, Arc<str>)>,
-    assigned: HashMap<(CallFamily, &'d str, usize), Arc<str>>,
+    new_ids: HashSet<(CallFamily, OptionalText<'static>)>,
+    assigned: HashMap<(CallFamily, u32, &'d str), OptionalText<'static>>,
 }
 
 impl<'d> IdAssigner<'d> {
@@ -177,39 +199,41 @@ impl<'d> IdAssigner<'d> {
     fn assign(
         &mut self,
         (family, old): (CallFamily, &'d str),
-        occurrence: usize,
+        occurrence: u32,
         legal: bool,
         again: bool,
-    ) -> Option<Arc<str>> {
+    ) -> Option<OptionalText<'static>> {
         let first = legal && occurrence == 0;
         if first && self.kept_ids.contains(&(family, old)) {
             return None;
         }
-        if let Some(assigned) = self.assigned.get(&(family, old, occurrence)) {
+        if let Some(assigned) = self.assigned.get(&(family, occurrence, old)) {
             return Some(assigned.clone());
         }
-        let taken = !self.new_ids.is_empty() && self.new_ids.contains(&(family, Arc::from(old)));
+        let taken =
+            !self.new_ids.is_empty() && self.new_ids.contains(&(family, old.to_owned().into()));
         if first && !taken {
             self.kept_ids.insert((family, old));
             return None;
         }
         let new = self.create_id(family, &format!("again {occurrence} {old}"));
         if again {
-            self.assigned.insert((family, old, occurrence), new.clone());
+            self.assigned.insert((family, occurrence, old), new.clone());
         }
         Some(new)
     }
 
     /// A new id, computed from `seed`.
-    fn create_id(&mut self, family: CallFamily, seed: &str) -> Arc<str> {
+    fn create_id(&mut self, family: CallFamily, seed: &str) -> OptionalText<'static> {
         for salt in 0_u32.. {
-            let id: Arc<str> = format_id(self.format, self.rule, hash(seed, salt)).into();
-            let free = !self.kept_ids.contains(&(family, &*id));
+            let id = format_id(self.format, self.rule, hash(seed, salt));
+            let free = !self.kept_ids.contains(&(family, id.as_str()));
+            let id = OptionalText::from(id);
             if free && self.new_ids.insert((family, id.clone())) {
                 return id;
             }
         }
-        Arc::default()
+        OptionalText::NONE
     }
 }
 
@@ -267,7 +291,8 @@ mod tests {
         let mut new = |old| assigner.assign((CallFamily::Function, old), 0, false, true);
         let (one, two) = (new("call_abcdefghi_1"), new("call_abcdefghi_2"));
         assert_ne!(one, two);
-        assert!([&one, &two].into_iter().flatten().all(|id| rule.allows(id)));
+        let allowed = |id: &OptionalText<'_>| id.as_deref().is_some_and(|id| rule.allows(id));
+        assert!([&one, &two].into_iter().flatten().all(allowed));
         assert_eq!(one, new("call_abcdefghi_1"));
     }
 
@@ -277,8 +302,9 @@ mod tests {
         let mut assigner = IdAssigner::new(Format::OpenaiChat, rule);
         let new_id = assigner.assign((CallFamily::Function, "functions.get:0"), 0, false, true);
         let new_id = new_id.expect("an illegal id is replaced");
-        let again = assigner.assign((CallFamily::Function, &new_id), 0, true, true);
-        assert_ne!(again, Some(new_id.clone()));
+        let given_out = new_id.as_deref().expect("a new id is not empty").to_owned();
+        let again = assigner.assign((CallFamily::Function, &given_out), 0, true, true);
+        assert_ne!(again, Some(new_id));
         assert!(again.is_some());
     }
 }

@@ -60,18 +60,18 @@ impl Repair<'_> {
         let mut unchanged = vec![false; draft.messages.len()];
         let mut kept_spans = HashSet::new();
         let origin = |repaired: &RepairedMessage<'_>| {
-            draft.messages.get(repaired.origin?).map(|it| it.span.start)
+            draft.messages.get(repaired.origin()?).map(|it| it.span.start)
         };
         let origins: HashSet<u32> = self.messages.iter().filter_map(origin).collect();
         for repaired in self.messages.iter() {
-            if !repaired.touched || !repaired.parts_loaded {
-                if let Some(message) = repaired.origin.and_then(|at| unchanged.get_mut(at)) {
+            if !repaired.is_touched() || !repaired.parts.is_loaded() {
+                if let Some(message) = repaired.origin().and_then(|at| unchanged.get_mut(at)) {
                     *message = true;
                 }
                 continue;
             }
             for part in &repaired.parts {
-                match (&part.source, &part.part.kind) {
+                match (part.source(), &part.part.kind) {
                     (PartSource::Input, _) => {
                         kept_spans.insert((part.part.span.start, part.part.span.end));
                     }

@@ -28,9 +28,10 @@ pub(super) fn move_media(state: &mut RepairState<'_, '_>) {
         let mut moved_media = Vec::new();
         for index in at..at + run {
             let message = state.load_message(index);
+            let mut touched = false;
             for part in &mut message.parts {
                 let PartKind::Answer(answer) = &part.part.kind else { continue };
-                if !answer.media || part.source != PartSource::Input {
+                if !answer.media || *part.source() != PartSource::Input {
                     continue;
                 }
                 let reason = QuoteReason::MediaMoved;
@@ -43,11 +44,13 @@ pub(super) fn move_media(state: &mut RepairState<'_, '_>) {
                     index,
                     RepairedPart {
                         part: Part { span: part.part.span, kind: PartKind::Media },
-                        source: PartSource::Media(media),
-                        patch: PartPatch::default(),
+                        patch: PartPatch::with_source(PartSource::Media(media)),
                     },
                 ));
-                message.touched = true;
+                touched = true;
+            }
+            if touched {
+                message.touch();
             }
         }
         let any_moved = !moved_media.is_empty();

@@ -2,7 +2,7 @@
 //!
 //! Misplaced answers are not touched here: pairing moves them to their place.
 
-use super::{content::messages_with, state::RepairState};
+use super::{content::found_messages, state::RepairState};
 use crate::{
     draft::{Draft, MessageFlags, MessageLayout, PartKind},
     report::Strategy,
@@ -13,8 +13,7 @@ use crate::{
 /// answers without a call (FW602).
 pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     if rules.has(304) {
-        let draft = state.draft();
-        for at in messages_with(state, &draft, 304) {
+        for at in found_messages(state, 304) {
             remove_strays(state, at);
         }
     }
@@ -59,7 +58,7 @@ fn remove_strays(state: &mut RepairState<'_, '_>, at: usize) {
     let blocks = layout == MessageLayout::Blocks;
     let reasoning = message.retain_parts(|part| !(blocks && user && part.is_reasoning()));
     if layout == MessageLayout::Chat {
-        message.touched = true;
+        message.touch();
     }
     if calls > 0 || layout == MessageLayout::Chat {
         let note = "a call outside an assistant message is removed".to_owned();

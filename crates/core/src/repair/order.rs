@@ -1,9 +1,9 @@
 //! Fixes the order of blocks inside one message, and messages with too many calls.
 
-use super::{RepairedMessage, RepairedPart, content::messages_with, state::RepairState, turns};
+use super::{RepairedMessage, RepairedPart, content::found_messages, state::RepairState, turns};
 use crate::{
     draft::{ContentShape, Draft, MessageLayout, PartKind, Role},
-    pairing::{CallPairing, Turn, call_at},
+    pairing::{CallPairing, PairedAnswer, Turn, call_at},
     report::Strategy,
     rules::{RuleSet, too_many_calls::MAX_CALLS},
 };
@@ -11,8 +11,7 @@ use crate::{
 /// Answers first (FW305), calls last (FW306), answers alone (FW310), at most 128 calls (FW108).
 pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     if rules.has(305) {
-        let draft = state.draft();
-        for at in messages_with(state, &draft, 305) {
+        for at in found_messages(state, 305) {
             answers_first(state.edit_message(at));
             let ids = state.messages[at].ids();
             state.note_edit(
@@ -25,8 +24,7 @@ pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         }
     }
     if rules.has(306) {
-        let draft = state.draft();
-        for at in messages_with(state, &draft, 306) {
+        for at in found_messages(state, 306) {
             text_first(state.edit_message(at));
             let ids = state.messages[at].ids();
             state.note_edit(
@@ -47,33 +45,24 @@ pub(super) fn order_parts(state: &mut RepairState<'_, '_>, rules: RuleSet) {
 }
 
 fn answers_first(message: &mut RepairedMessage<'_>) {
-    let (answers, rest): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut message.parts).into_iter().partition(RepairedPart::is_answer);
-    message.parts = without_slack(answers.into_iter().chain(rest).collect());
+    // The sort is stable: answers keep their order, and so does the rest.
+    message.parts.sort_by_key(|part| !part.is_answer());
 }
 
 fn text_first(message: &mut RepairedMessage<'_>) {
     let Some(call) = message.parts.iter().position(RepairedPart::is_call) else { return };
-    let following = message.parts.split_off(call);
+    // The sort is stable: texts keep their order, and so does the rest.
     let is_text = |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Text(_));
-    let (texts, rest): (Vec<_>, Vec<_>) = following.into_iter().partition(is_text);
-    message.parts.extend(texts);
-    message.parts.extend(rest);
-    message.parts.shrink_to_fit();
-}
-
-/// Drops spare capacity: there may be as many lists of parts as messages.
-fn without_slack(mut parts: Vec<RepairedPart<'_>>) -> Vec<RepairedPart<'_>> {
-    parts.shrink_to_fit();
-    parts
+    message.parts[call..].sort_by_key(|part| !is_text(part));
 }
 
 /// Moves answers and other content into separate messages; the role repair inserts the message
 /// between them.
 fn separate_answers(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    let mut shared = messages_with(state, &draft, 310).into_iter().peekable();
-    let old = std::mem::take(&mut state.messages);
+    let shared = found_messages(state, 310);
+    let new = Vec::with_capacity(state.messages.len() + shared.len());
+    let mut shared = shared.into_iter().peekable();
+    let old = std::mem::replace(&mut state.messages, new);
     for (index, mut message) in old.into_iter().enumerate() {
         if shared.next_if_eq(&index).is_none() {
             state.messages.push(message);
@@ -81,9 +70,9 @@ fn separate_answers(state: &mut RepairState<'_, '_>) {
         }
         message.load_parts(state.input);
         let (answers, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut message.parts).into_iter().partition(RepairedPart::is_answer);
-        message.parts = without_slack(answers);
-        message.touched = true;
+            message.parts.take().into_iter().partition(RepairedPart::is_answer);
+        message.parts = answers.into();
+        message.touch();
         let ids = message.ids();
         state.messages.push(message);
         let at = state.messages.len() - 1;
@@ -94,11 +83,7 @@ fn separate_answers(state: &mut RepairState<'_, '_>) {
             ids,
             "the results get a message of their own".to_owned(),
         );
-        state.messages.push(RepairedMessage::new(
-            Role::User,
-            ContentShape::List,
-            without_slack(rest),
-        ));
+        state.messages.push(RepairedMessage::new(Role::User, ContentShape::List, rest));
     }
 }
 
@@ -132,9 +117,9 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
         let Some(mut first_message) = old[at].take() else { continue };
         first_message.load_parts(state.input);
         let (calls, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut first_message.parts).into_iter().partition(RepairedPart::is_call);
-        first_message.parts = without_slack(rest);
-        first_message.touched = true;
+            first_message.parts.take().into_iter().partition(RepairedPart::is_call);
+        first_message.parts = rest.into();
+        first_message.touch();
         let position = state.messages.len();
         let home = turn.home().start..end_of_answers(&draft, &pairing, turn);
         let mut answers = TurnAnswers::take(state.input, &mut old, home.clone(), chat);
@@ -152,21 +137,20 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
                 let mut new_message =
                     RepairedMessage::new(Role::Assistant, ContentShape::Text, Vec::new());
                 if chat {
-                    new_message.parts.push(RepairedPart::from_text(""));
+                    new_message.parts = vec![RepairedPart::from_text("")].into();
                 } else {
-                    new_message.content = ContentShape::List;
+                    new_message.set_content(ContentShape::List);
                 }
                 new_message
             });
-            message.parts.reserve_exact(round_calls.len());
-            message.parts.extend(round_calls);
+            message.parts.append(round_calls);
             state.messages.push(message);
-            let parts: Vec<usize> = round_indices
+            let round_answers: Vec<PairedAnswer> = round_indices
                 .iter()
                 .filter_map(|&call| pairing.calls[call].answer())
-                .map(|answer| pairing.answers[answer].part())
+                .map(|answer| pairing.answers[answer])
                 .collect();
-            state.messages.extend(answers.take_round(&draft, &parts));
+            state.messages.extend(answers.take_round(&draft, &round_answers));
         }
         let count = turn.calls().len();
         let first = call_at(&draft, pairing.calls[turn.calls().start].part());
@@ -187,8 +171,8 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
 /// The end of the user messages directly behind a turn that hold its answers.
 fn end_of_answers(draft: &Draft<'_>, pairing: &CallPairing, turn: &Turn) -> usize {
     let calls = &pairing.calls[turn.calls().clone()];
-    let parts = calls.iter().filter_map(|call| call.answer()).map(|it| pairing.answers[it].part());
-    let last = parts.max().map_or(0, |part| draft.message_of(part));
+    let answers = calls.iter().filter_map(|call| call.answer());
+    let last = answers.map(|answer| pairing.answers[answer].message()).max().unwrap_or(0);
     let home = turn.home();
     let is_user = |at: &usize| draft.messages[*at].role.is_user();
     let users = (home.end..draft.messages.len()).take_while(|at| *at <= last && is_user(at));
@@ -198,10 +182,8 @@ fn end_of_answers(draft: &Draft<'_>, pairing: &CallPairing, turn: &Turn) -> usiz
 /// The answers after a turn, handed out round by round.
 struct TurnAnswers<'a> {
     chat: bool,
-    messages: Vec<(usize, Option<RepairedMessage<'a>>)>,
-    /// User messages, and how many of the parts are theirs.
-    users: Vec<(RepairedMessage<'a>, usize)>,
-    parts: Vec<Option<RepairedPart<'a>>>,
+    /// The messages, and their parts unless they are chat messages.
+    messages: Vec<Option<(RepairedMessage<'a>, Vec<Option<RepairedPart<'a>>>)>>,
     first: usize,
 }
 
@@ -212,59 +194,61 @@ impl<'a> TurnAnswers<'a> {
         home: std::ops::Range<usize>,
         chat: bool,
     ) -> TurnAnswers<'a> {
-        let mut answers = TurnAnswers {
-            chat,
-            messages: Vec::new(),
-            users: Vec::new(),
-            parts: Vec::new(),
-            first: home.start,
-        };
-        for index in home {
+        let first = home.start;
+        let open = |mut message: RepairedMessage<'a>| {
             if chat {
-                answers.messages.push((index, old[index].take()));
-            } else if let Some(mut message) = old[index].take() {
-                message.load_parts(input);
-                let parts = std::mem::take(&mut message.parts);
-                answers.users.push((message, parts.len()));
-                answers.parts.extend(parts.into_iter().map(Some));
+                return (message, Vec::new());
             }
-        }
-        answers
+            message.load_parts(input);
+            let parts = message.parts.take().into_iter().map(Some).collect();
+            (message, parts)
+        };
+        let messages = old[home].iter_mut().map(|message| message.take().map(open)).collect();
+        TurnAnswers { chat, messages, first }
     }
 
-    /// The messages that answer one round; `parts` are indices into the draft.
-    fn take_round(&mut self, draft: &Draft<'a>, parts: &[usize]) -> Vec<RepairedMessage<'a>> {
+    /// The messages that answer one round.
+    fn take_round(
+        &mut self,
+        draft: &Draft<'a>,
+        answers: &[PairedAnswer],
+    ) -> Vec<RepairedMessage<'a>> {
+        let first = self.first;
+        let position = |answer: &PairedAnswer| answer.message().checked_sub(first);
         if self.chat {
-            let position = |&part: &usize| draft.message_of(part).checked_sub(self.first);
-            let positions: Vec<usize> = parts.iter().filter_map(position).collect();
-            return positions
-                .iter()
-                .filter_map(|&at| self.messages.get_mut(at)?.1.take())
-                .collect();
+            let messages =
+                answers.iter().filter_map(|it| self.messages.get_mut(position(it)?)?.take());
+            return messages.map(|(message, _)| message).collect();
         }
-        let first = draft.messages.get(self.first).map_or(0, |message| message.first as usize);
-        let repaired_parts: Vec<RepairedPart<'a>> = parts
-            .iter()
-            .filter_map(|&part| self.parts.get_mut(part.checked_sub(first)?)?.take())
-            .collect();
-        if repaired_parts.is_empty() {
+        let mut take_part = |answer: &PairedAnswer| {
+            let (_, parts) = self.messages.get_mut(position(answer)?)?.as_mut()?;
+            let first_part = draft.messages[answer.message()].first as usize;
+            parts.get_mut(answer.part().checked_sub(first_part)?)?.take()
+        };
+        let parts: Vec<RepairedPart<'a>> = answers.iter().filter_map(&mut take_part).collect();
+        if parts.is_empty() {
             return Vec::new();
         }
-        vec![RepairedMessage::new(Role::User, ContentShape::List, without_slack(repaired_parts))]
+        vec![RepairedMessage::new(Role::User, ContentShape::List, parts)]
     }
 
-    /// The messages that no round took.
+    /// The messages that no round took, with the parts that are left.
     fn into_remaining(self) -> Vec<RepairedMessage<'a>> {
-        let mut messages: Vec<RepairedMessage<'a>> =
-            self.messages.into_iter().filter_map(|(_, message)| message).collect();
-        let mut parts = self.parts.into_iter();
-        for (mut user, count) in self.users {
-            user.parts = parts.by_ref().take(count).flatten().collect();
-            user.touched |= user.parts.len() < count;
-            if !user.parts.is_empty() || count == 0 {
-                messages.push(user);
+        let mut remaining = Vec::new();
+        for (mut message, parts) in self.messages.into_iter().flatten() {
+            let count = parts.len();
+            if count > 0 {
+                let left: Vec<RepairedPart<'a>> = parts.into_iter().flatten().collect();
+                if left.is_empty() {
+                    continue;
+                }
+                if left.len() < count {
+                    message.touch();
+                }
+                message.parts = left.into();
             }
+            remaining.push(message);
         }
-        messages
+        remaining
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     },
     pairing::{
         CallPairing, PairedAnswer, ResultMatch, adds_nothing, call_at, is_empty_answer,
-        is_placeholder_answer, last_turn, prefer_real_answers,
+        is_placeholder_answer, last_turn, prefer_real_answers, to_u32,
     },
     placeholder,
     policy::{OrphanPolicy, UnansweredPolicy},
@@ -29,7 +29,7 @@ pub(super) enum AnswerAction {
     /// It stays where it is.
     Stay,
     /// It moves after the turn of this call.
-    Move(usize),
+    Move(u32),
     /// It becomes user text.
     Quote,
     /// It is removed.
@@ -97,10 +97,12 @@ fn decide_answers(
         OrphanPolicy::Drop => AnswerAction::Remove,
     };
     let action = |(index, answer): (usize, &PairedAnswer)| match answer.result_match() {
-        ResultMatch::Displaced(call) if !anywhere && moves(103, index) => AnswerAction::Move(call),
-        ResultMatch::Early(call) if moves(103, index) => AnswerAction::Move(call),
-        ResultMatch::Split(call) if moves(105, index) => AnswerAction::Move(call),
-        ResultMatch::Misplaced(call) if moves(304, index) => AnswerAction::Move(call),
+        ResultMatch::Displaced(call) if !anywhere && moves(103, index) => {
+            AnswerAction::Move(to_u32(call))
+        }
+        ResultMatch::Early(call) if moves(103, index) => AnswerAction::Move(to_u32(call)),
+        ResultMatch::Split(call) if moves(105, index) => AnswerAction::Move(to_u32(call)),
+        ResultMatch::Misplaced(call) if moves(304, index) => AnswerAction::Move(to_u32(call)),
         ResultMatch::Duplicate(call) if enabled(104) || is_replaced(index) => {
             if adds_nothing(draft, pairing, answer.part(), call) {
                 AnswerAction::Remove
@@ -324,14 +326,31 @@ fn remove_calls(
     }
 }
 
+/// Placeholder texts, each stored once: a history may need many of them.
+#[derive(Default)]
+pub(super) struct PlaceholderTexts<'a>(Vec<(&'static str, PartPatch<'a>)>);
+
+impl<'a> PlaceholderTexts<'a> {
+    fn patch(&mut self, text: &'static str) -> PartPatch<'a> {
+        if let Some((_, patch)) = self.0.iter().find(|(known, _)| *known == text) {
+            return patch.clone();
+        }
+        let patch = PartPatch::with_source(PartSource::Text(text.into()));
+        self.0.push((text, patch.clone()));
+        patch
+    }
+}
+
 /// A placeholder answer to a call.
 pub(super) fn placeholder_part<'a>(
     state: &RepairState<'_, 'a>,
+    texts: &mut PlaceholderTexts<'a>,
     part: &Part<'a>,
     call: &DraftCall<'a>,
 ) -> RepairedPart<'a> {
     let missing = placeholder::classify_open_call(call.name.as_deref());
-    let mut patch = PartPatch::default();
+    let text = placeholder::placeholder_text(missing, state.policy().language);
+    let mut patch = texts.patch(text);
     let owned = state.input.owned_call(part).filter(|owned| !owned.repeated.is_empty());
     owned.into_iter().for_each(|owned| patch.set_repeated(owned.repeated));
     RepairedPart {
@@ -346,9 +365,6 @@ pub(super) fn placeholder_part<'a>(
                 media: false,
             }),
         },
-        source: PartSource::Text(
-            placeholder::placeholder_text(missing, state.policy().language).into(),
-        ),
         patch,
     }
 }
@@ -365,13 +381,12 @@ pub(super) fn quoted_part<'a>(
         ResultMatch::Duplicate(_) => QuoteReason::SecondAnswer,
         _ => QuoteReason::NoCall,
     };
-    let source = match part.source {
+    let source = match part.source() {
         PartSource::Input => PartSource::Quote(QuotedAnswer::new(answer.clone(), reason, language)),
-        other => other,
+        other => other.clone(),
     };
     RepairedPart {
         part: Part { span: part.part.span, kind: PartKind::Text(TextShape::Full) },
-        source,
-        patch: PartPatch::default(),
+        patch: PartPatch::with_source(source),
     }
 }

@@ -1,6 +1,6 @@
 //! Repairs reasoning that is detached, missing, or not signed.
 
-use super::{PartPatch, PartSource, RepairedPart, content::messages_with, state::RepairState};
+use super::{PartPatch, PartSource, RepairedPart, content::found_messages, state::RepairState};
 use crate::{
     Span,
     draft::{Format, MessageLayout, Part, PartKind, SignatureState},
@@ -11,8 +11,7 @@ use crate::{
 /// Removes reasoning without a signature (FW503).
 pub(super) fn remove_unsigned(state: &mut RepairState<'_, '_>, _: RuleSet) {
     let mut removed = Vec::new();
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 503) {
+    for at in found_messages(state, 503) {
         let message = state.load_message(at);
         if message.retain_parts(|part| {
             !matches!(part.part.kind, PartKind::Reasoning(SignatureState::Unsigned))
@@ -39,16 +38,15 @@ pub(super) fn fix_reasoning(state: &mut RepairState<'_, '_>, rules: RuleSet) {
 }
 
 fn remove_detached(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
     let mut removed = Vec::new();
-    for at in messages_with(state, &draft, 501) {
-        if draft.layout() == MessageLayout::Items {
+    for at in found_messages(state, 501) {
+        if state.input.layout() == MessageLayout::Items {
             removed.push(at);
         } else {
             let message = state.edit_message(at);
-            while message.parts.last().is_some_and(RepairedPart::is_reasoning) {
-                message.parts.pop();
-            }
+            let trailing =
+                message.parts.iter().rev().take_while(|part| part.is_reasoning()).count();
+            message.parts.update(|parts| parts.truncate(parts.len() - trailing));
             if message.parts.is_empty() {
                 removed.push(at);
             }
@@ -60,9 +58,8 @@ fn remove_detached(state: &mut RepairState<'_, '_>) {
 }
 
 fn insert_missing(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    let messages = messages_with(state, &draft, 502);
-    match draft.format {
+    let messages = found_messages(state, 502);
+    match state.input.format {
         Format::OpenaiChat => {
             for at in messages {
                 let message = state.edit_message(at);
@@ -73,8 +70,7 @@ fn insert_missing(state: &mut RepairState<'_, '_>) {
                             span: Span::NOWHERE,
                             kind: PartKind::Reasoning(SignatureState::Plain),
                         },
-                        source: PartSource::Text("".into()),
-                        patch: PartPatch::default(),
+                        patch: PartPatch::with_source(PartSource::Text("".into())),
                     },
                 );
                 let note = "an empty `reasoning_content` is added".to_owned();

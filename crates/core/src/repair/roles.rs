@@ -1,6 +1,6 @@
 //! Repairs unknown roles.
 
-use super::{content::messages_with, state::RepairState};
+use super::{content::found_messages, state::RepairState};
 use crate::{
     draft::{MessageFlags, MessageLayout, Role},
     profile::Profile,
@@ -13,8 +13,7 @@ pub(super) fn fix_roles(state: &mut RepairState<'_, '_>, _: RuleSet) {
     let few_roles =
         matches!(state.options.profile, Profile::Mistral | Profile::Deepseek | Profile::Strict);
     let chat = state.input.layout() == MessageLayout::Chat;
-    let draft = state.draft();
-    for at in messages_with(state, &draft, 407) {
+    for at in found_messages(state, 407) {
         let (role, note) = match state.messages[at].role {
             Role::Unknown if state.messages[at].flags.has(MessageFlags::MODEL) => {
                 (Role::Assistant, "the role becomes that of the model")
@@ -26,7 +25,7 @@ pub(super) fn fix_roles(state: &mut RepairState<'_, '_>, _: RuleSet) {
         };
         let message = state.mark_message(at);
         message.role = role;
-        message.role_changed = true;
+        message.mark_new_role();
         if role == Role::Assistant {
             // Its calls are now in a valid place.
             message.flags = message.flags.without(MessageFlags::STRAY_CALLS);

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn repaired_messages_stay_small() {
         assert!(size_of::<PartSource<'_>>() <= 24);
-        assert!(size_of::<RepairedPart<'_>>() <= 64);
-        assert!(size_of::<RepairedMessage<'_>>() <= 48);
+        assert!(size_of::<RepairedPart<'_>>() <= 40);
+        assert!(size_of::<RepairedMessage<'_>>() <= 24);
     }
 }

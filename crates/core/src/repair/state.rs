@@ -3,7 +3,8 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::{
-    BodyEdits, Edit, NewText, PartPatch, PartSource, RepairedMessage, RepairedPart, edits::EditLog,
+    BodyEdits, Edit, MessageState, NewText, PartList, PartPatch, PartSource, RepairedMessage,
+    RepairedPart, edits::EditLog,
 };
 use crate::{
     Span, TextReplacement,
@@ -34,15 +35,11 @@ pub(super) struct RepairState<'w, 'a> {
 impl<'w, 'a> RepairState<'w, 'a> {
     pub(super) fn new(input: &'w Draft<'a>, options: &'w CheckOptions) -> RepairState<'w, 'a> {
         let unchanged = |(at, message): (usize, &Message)| RepairedMessage {
-            origin: Some(at),
-            role: message.role,
-            parts: Vec::new(),
-            parts_loaded: false,
-            content: message.content,
+            parts: PartList::UNLOADED,
+            origin: u32::try_from(at).unwrap_or(RepairedMessage::NEW),
             flags: message.flags,
-            touched: false,
-            role_changed: false,
-            without_id: false,
+            role: message.role,
+            state: MessageState::new(message.content, false),
         };
         RepairState {
             input,
@@ -73,13 +70,8 @@ impl<'w, 'a> RepairState<'w, 'a> {
         if self.edits.is_empty() && !self.changed {
             return Cow::Borrowed(self.input);
         }
-        let parts = self.input.parts.len();
-        let mut builder = DraftBuilder::with_capacity(
-            self.input.source,
-            self.input.format,
-            self.messages.len(),
-            parts,
-        );
+        let parts = self.messages.iter().map(|message| message.parts.len()).sum();
+        let mut builder = DraftBuilder::sharing(self.input, self.messages.len(), parts);
         *builder.body_mut() = self.input.body.clone();
         if !self.surrogates.is_empty() {
             builder.body_mut().surrogates.clear();
@@ -106,17 +98,17 @@ impl<'w, 'a> RepairState<'w, 'a> {
                 .retain(|_| at.next().is_some_and(|at| fixed.binary_search(&at).is_err()));
         }
         for message in &self.messages {
-            if message.parts_loaded {
-                for part in &message.parts {
-                    builder.push_part(part.part.span, part.part.kind.clone());
-                }
-            } else {
-                for part in message.input_parts(self.input) {
-                    builder.push_part(part.span, part.kind.clone());
-                }
+            let (role, content, flags) = (message.role, message.content(), message.flags);
+            let original = message.input_message(self.input);
+            if let Some(original) = original.filter(|_| !message.parts.is_loaded()) {
+                builder.push_shared_message(role, original, content, flags);
+                continue;
             }
-            let span = message.input_message(self.input).map_or(Span::NOWHERE, |input| input.span);
-            builder.push_message(message.role, span, message.content, message.flags);
+            for part in &message.parts {
+                builder.push_part(part.part.span, part.part.kind.clone());
+            }
+            let span = original.map_or(Span::NOWHERE, |original| original.span);
+            builder.push_message(role, span, content, flags);
         }
         Cow::Owned(builder.finish())
     }
@@ -124,17 +116,25 @@ impl<'w, 'a> RepairState<'w, 'a> {
     /// A message whose blocks changed holds a list of blocks, no longer a string.
     pub(super) fn update_content_shapes(&mut self) {
         if self.input.layout() == MessageLayout::Blocks {
-            for message in
-                self.messages.iter_mut().filter(|message| message.touched && message.parts_loaded)
-            {
-                let is_text = match message.parts.as_slice() {
+            let is_loaded = |message: &&mut RepairedMessage<'_>| {
+                message.is_touched() && message.parts.is_loaded()
+            };
+            for message in self.messages.iter_mut().filter(is_loaded) {
+                let is_text = match &*message.parts {
                     [part] => matches!(part.part.kind, PartKind::Text(_)),
                     _ => false,
                 };
-                if message.content == ContentShape::Text && !is_text {
-                    message.content = ContentShape::List;
+                if message.content() == ContentShape::Text && !is_text {
+                    message.set_content(ContentShape::List);
                 }
             }
+        }
+    }
+
+    /// Drops the parts of messages that were inspected and not changed: they are in the input.
+    pub(super) fn unload_unchanged(&mut self) {
+        for message in self.messages.iter_mut().filter(|message| !message.is_touched()) {
+            message.parts = PartList::UNLOADED;
         }
     }
 
@@ -148,14 +148,14 @@ impl<'w, 'a> RepairState<'w, 'a> {
     /// A message with its parts loaded, marked as rewritten.
     pub(super) fn edit_message(&mut self, at: usize) -> &mut RepairedMessage<'a> {
         let message = self.load_message(at);
-        message.touched = true;
+        message.touch();
         message
     }
 
     /// A message marked as rewritten without loading its parts, to change other fields.
     pub(super) fn mark_message(&mut self, at: usize) -> &mut RepairedMessage<'a> {
         let message = &mut self.messages[at];
-        message.touched = true;
+        message.touch();
         message
     }
 
@@ -170,7 +170,7 @@ impl<'w, 'a> RepairState<'w, 'a> {
     pub(super) fn input_position(&self, at: usize) -> usize {
         let last = at.min(self.messages.len().saturating_sub(1));
         let preceding = self.messages.get(..=last).unwrap_or(&[]);
-        preceding.iter().rev().find_map(|message| message.origin).unwrap_or(0)
+        preceding.iter().rev().find_map(RepairedMessage::origin).unwrap_or(0)
     }
 
     /// Records an edit.
@@ -200,7 +200,7 @@ impl<'w, 'a> RepairState<'w, 'a> {
 
 impl<'a> RepairedPart<'a> {
     pub(super) fn from_input(part: Part<'a>) -> RepairedPart<'a> {
-        RepairedPart { part, source: PartSource::Input, patch: PartPatch::default() }
+        RepairedPart { part, patch: PartPatch::default() }
     }
 
     /// Generated text.
@@ -209,13 +209,12 @@ impl<'a> RepairedPart<'a> {
         let kind = PartKind::Text(if text.is_empty() { TextShape::Empty } else { TextShape::Full });
         RepairedPart {
             part: Part { span: Span::NOWHERE, kind },
-            source: PartSource::Text(text),
-            patch: PartPatch::default(),
+            patch: PartPatch::with_source(PartSource::Text(text)),
         }
     }
 
     pub(super) fn is_kept(&self) -> bool {
-        self.source == PartSource::Input && self.patch.is_empty()
+        *self.source() == PartSource::Input && self.patch.is_empty()
     }
 
     pub(super) fn is_answer(&self) -> bool {
@@ -239,15 +238,11 @@ impl<'a> RepairedMessage<'a> {
         parts: Vec<RepairedPart<'a>>,
     ) -> RepairedMessage<'a> {
         RepairedMessage {
-            origin: None,
-            role,
-            parts,
-            parts_loaded: true,
-            content,
+            parts: parts.into(),
+            origin: RepairedMessage::NEW,
             flags: MessageFlags::default(),
-            touched: true,
-            role_changed: false,
-            without_id: false,
+            role,
+            state: MessageState::new(content, true),
         }
     }
 
@@ -258,10 +253,9 @@ impl<'a> RepairedMessage<'a> {
 
     /// Copies the parts from the input. Most messages are never inspected and cost nothing.
     pub(crate) fn load_parts(&mut self, input: &Draft<'a>) {
-        if !self.parts_loaded {
-            self.parts_loaded = true;
-            self.parts =
-                self.input_parts(input).iter().cloned().map(RepairedPart::from_input).collect();
+        if !self.parts.is_loaded() {
+            let parts = self.input_parts(input).iter().cloned().map(RepairedPart::from_input);
+            self.parts = parts.collect::<Vec<_>>().into();
         }
     }
 
@@ -272,12 +266,12 @@ impl<'a> RepairedMessage<'a> {
 
     /// The message of the input whose other fields it keeps.
     fn input_message<'d>(&self, input: &'d Draft<'_>) -> Option<&'d Message> {
-        input.messages.get(self.origin?)
+        input.messages.get(self.origin()?)
     }
 
     /// Whether it holds a part of a kind that `matches` accepts.
     pub(super) fn holds(&self, input: &Draft<'a>, matches: impl Fn(&PartKind<'a>) -> bool) -> bool {
-        if self.parts_loaded {
+        if self.parts.is_loaded() {
             return self.parts.iter().any(|part| matches(&part.part.kind));
         }
         self.input_parts(input).iter().any(|part| matches(&part.kind))
@@ -289,11 +283,10 @@ impl<'a> RepairedMessage<'a> {
         mut keep: impl FnMut(&RepairedPart<'a>) -> bool,
     ) -> usize {
         let before = self.parts.len();
-        self.parts.retain(|part| keep(part));
+        self.parts.update(|parts| parts.retain(|part| keep(part)));
         let removed = before - self.parts.len();
         if removed > 0 {
-            self.parts.shrink_to_fit();
-            self.touched = true;
+            self.touch();
             self.update_content_shape();
         }
         removed
@@ -302,8 +295,8 @@ impl<'a> RepairedMessage<'a> {
     /// A message without its last text holds an empty list, not a string.
     pub(super) fn update_content_shape(&mut self) {
         let text = self.parts.iter().any(|part| matches!(part.part.kind, PartKind::Text(_)));
-        if self.content == ContentShape::Text && !text {
-            self.content = ContentShape::List;
+        if self.content() == ContentShape::Text && !text {
+            self.set_content(ContentShape::List);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{RepairedMessage, order, state::RepairState};
+use super::{RepairedMessage, RepairedPart, content::found_messages, order, state::RepairState};
 use crate::{
     draft::{ContentShape, Draft, Format, MessageFlags, MessageLayout, PartKind, Role},
     pairing::{CallPairing, call_at},
@@ -81,12 +81,16 @@ pub(super) fn join_turns(state: &mut RepairState<'_, '_>) {
         let joins = draft.layout() == MessageLayout::Blocks || running;
         if joins {
             let mut joined = old[turn.messages().start].take();
+            let mut parts = Vec::new();
             for at in turn.messages().skip(1) {
                 if let (Some(joined), Some(other)) = (joined.as_mut(), old[at].take()) {
-                    merge_messages(state.input, joined, other);
+                    merge_messages(state.input, joined, other, &mut parts);
                 }
             }
-            state.messages.extend(joined);
+            if let Some(mut joined) = joined {
+                joined.parts.fill(&mut parts);
+                state.messages.push(joined);
+            }
         } else {
             next = turn.home().end.max(next);
             // Answers, grouped by the message of their call.
@@ -150,36 +154,37 @@ fn split_item_turns<'a>(state: &mut RepairState<'_, 'a>, draft: &Draft<'a>, pair
     state.messages.extend(old[next..].iter_mut().filter_map(Option::take));
 }
 
-/// Appends the parts of one message to another of the same role.
+/// Appends the parts of one message to another of the same role. They are collected in `parts`, so
+/// that a run of messages takes linear time; [`PartList::fill`] moves them into the message.
+///
+/// [`PartList::fill`]: super::PartList::fill
 fn merge_messages<'a>(
     input: &Draft<'a>,
     into: &mut RepairedMessage<'a>,
     mut from: RepairedMessage<'a>,
+    parts: &mut Vec<RepairedPart<'a>>,
 ) {
-    into.load_parts(input);
-    from.load_parts(input);
-    // Two messages of one block each are common; the default capacity of four would waste half of
-    // it.
-    if into.parts.capacity() - into.parts.len() < from.parts.len() {
-        into.parts.reserve_exact(from.parts.len().max(into.parts.len() / 2));
+    if parts.is_empty() {
+        into.load_parts(input);
+        parts.extend(into.parts.take());
     }
-    into.parts.extend(from.parts);
-    into.content = ContentShape::List;
+    from.load_parts(input);
+    parts.extend(from.parts);
+    into.set_content(ContentShape::List);
     let unbound = into.flags.has(MessageFlags::UNBOUND) && from.flags.has(MessageFlags::UNBOUND);
     into.flags = into.flags.with(from.flags).without(MessageFlags::EMPTY_CALLS);
     if !unbound {
         into.flags = into.flags.without(MessageFlags::UNBOUND);
     }
-    into.touched = true;
+    into.touch();
 }
 
 /// Turns system messages into user messages where the provider accepts none.
 fn demote_system(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    for at in super::content::messages_with(state, &draft, 406) {
+    for at in found_messages(state, 406) {
         let message = state.mark_message(at);
         message.role = Role::User;
-        message.role_changed = true;
+        message.mark_new_role();
         state.note_edit(
             406,
             Strategy::Recode,
@@ -202,10 +207,14 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let (format, layout) = (state.input.format, state.input.layout());
     let words = placeholder::bridge_text(state.policy().language);
     let input = state.input;
-    let (_, pairing) = state.draft_with_pairing();
-    let old = std::mem::take(&mut state.messages);
+    let pairing = CallPairing::only_unknown_turns(&state.draft());
+    let new = Vec::with_capacity(state.messages.len());
+    let old = std::mem::replace(&mut state.messages, new);
     // Whether the last message holds answers, including those of messages joined to it.
     let mut answered = false;
+    let bridge_message = assistant_message(layout, words);
+    // The parts of the last message, if others were joined to it.
+    let mut joined_parts = Vec::new();
     for (index, message) in old.into_iter().enumerate() {
         let answers = bridge
             && alone
@@ -215,6 +224,9 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         // Nothing is joined or inserted in a turn that holds something of an unknown type.
         let after_unknown = index > 0 && pairing.is_in_unknown_turn(index - 1);
         let in_unknown = after_unknown && pairing.is_in_unknown_turn(index);
+        if let Some(last) = state.messages.last_mut().filter(|_| in_unknown) {
+            last.parts.fill(&mut joined_parts);
+        }
         let Some(before) = state.messages.last_mut().filter(|_| !in_unknown) else {
             state.messages.push(message);
             continue;
@@ -241,10 +253,14 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         let only_reasoning = |message: &RepairedMessage<'_>| {
             !message.holds(input, |kind| !matches!(kind, PartKind::Reasoning(_)))
         };
-        let removed_later =
-            rules.has(501) && assistants && only_reasoning(before) && only_reasoning(&message);
+        let removed_later = rules.has(501)
+            && assistants
+            && joined_parts.iter().all(RepairedPart::is_reasoning)
+            && only_reasoning(before)
+            && only_reasoning(&message);
         if needs_bridge {
-            state.messages.push(assistant_message(layout, words));
+            before.parts.fill(&mut joined_parts);
+            state.messages.push(bridge_message.clone());
             state.messages.push(message);
             let at = state.messages.len() - 1;
             state.note_edit(
@@ -255,7 +271,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
                 format!("`{words}` is inserted between result and user message"),
             );
         } else if order && joins && takes_in && !removed_later {
-            merge_messages(input, before, message);
+            merge_messages(input, before, message, &mut joined_parts);
             answered |= was_answered;
             let at = state.messages.len() - 1;
             state.note_edit(
@@ -267,22 +283,25 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
                     .to_owned(),
             );
         } else {
+            before.parts.fill(&mut joined_parts);
             state.messages.push(message);
         }
+    }
+    if let Some(last) = state.messages.last_mut() {
+        last.parts.fill(&mut joined_parts);
     }
 }
 
 fn assistant_message<'a>(layout: MessageLayout, text: &'static str) -> RepairedMessage<'a> {
     let mut message = RepairedMessage::with_text(Role::Assistant, text);
     if layout == MessageLayout::Chat {
-        message.content = ContentShape::Text;
+        message.set_content(ContentShape::Text);
     }
     message
 }
 
 fn insert_opening(state: &mut RepairState<'_, '_>) {
-    let draft = state.draft();
-    let Some(&at) = super::content::messages_with(state, &draft, 401).first() else { return };
+    let Some(&at) = found_messages(state, 401).first() else { return };
     let text = placeholder::opening_text(state.policy().language);
     state.note_edit(
         401,
@@ -295,8 +314,8 @@ fn insert_opening(state: &mut RepairState<'_, '_>) {
 }
 
 fn append_continuation(state: &mut RepairState<'_, '_>) {
+    let Some(&at) = found_messages(state, 403).first() else { return };
     let draft = state.draft();
-    let Some(&at) = super::content::messages_with(state, &draft, 403).first() else { return };
     // An empty last message is removed instead of continued. So is one that would be refused as
     // empty as soon as another message follows.
     let has_other_content = |flags: MessageFlags| {
@@ -321,10 +340,10 @@ fn append_continuation(state: &mut RepairState<'_, '_>) {
 }
 
 fn declare_tools(state: &mut RepairState<'_, '_>) {
+    let Some(&at) = found_messages(state, 405).first() else { return };
     let draft = state.draft();
-    let Some(&at) = super::content::messages_with(state, &draft, 405).first() else { return };
     let mut names: Vec<String> = Vec::new();
-    for part in &draft.parts {
+    for part in draft.message_parts() {
         if let PartKind::Call(call) = &part.kind {
             names.extend(call.name.as_deref().map(str::to_owned));
         }

@@ -8,6 +8,7 @@ use crate::{
 };
 use crate::{
     draft::{MessageFlags, PartKind},
+    pairing::PairedAnswer,
     policy::OrphanPolicy,
 };
 
@@ -48,7 +49,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
                     ("a call outside an assistant message", Strategy::Drop)
                 }
                 PartKind::Answer(_) if !user => {
-                    ("a result outside a user message", answer_strategy(context, index))
+                    ("a result outside a user message", answer_strategy(context, at, index))
                 }
                 PartKind::Reasoning(_) if user => ("reasoning in a user message", Strategy::Drop),
                 _ => continue,
@@ -59,8 +60,9 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
 }
 
 /// An answer with a call moves to it; any other is quoted as user text.
-fn answer_strategy(context: &RuleContext<'_, '_>, part: usize) -> Strategy {
-    let at = context.pairing.answers.binary_search_by_key(&part, |answer| answer.part());
+fn answer_strategy(context: &RuleContext<'_, '_>, message: usize, part: usize) -> Strategy {
+    let place = |answer: &PairedAnswer| (answer.message(), answer.part());
+    let at = context.pairing.answers.binary_search_by_key(&(message, part), place);
     let has_call = at.is_ok_and(|at| context.pairing.answers[at].result_match().call().is_some());
     match (has_call, context.options.policy.orphans) {
         (true, _) => Strategy::Recover,

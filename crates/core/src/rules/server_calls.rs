@@ -85,7 +85,7 @@ pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
 /// the conversation went on.
 pub(crate) fn open_items(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     let is_answer = |part: &&Part<'_>| matches!(part.kind, PartKind::ServerAnswer(_));
-    let answers = draft.parts.iter().filter(is_answer);
+    let answers = draft.message_parts().filter(is_answer);
     let answered: HashSet<&str> = answers.filter_map(|part| part.kind.server_id()).collect();
     let moved_on = draft.messages.iter().rposition(|message| message.role.is_user());
     let open = |(at, message): (usize, &Message)| {

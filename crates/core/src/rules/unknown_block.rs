@@ -31,8 +31,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let draft = context.draft;
     let ids = |kind: fn(&PartKind<'_>) -> bool| -> HashSet<&str> {
         draft
-            .parts
-            .iter()
+            .message_parts()
             .filter(|part| kind(&part.kind))
             .filter_map(|part| part.kind.id())
             .collect()

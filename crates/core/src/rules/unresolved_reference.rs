@@ -36,7 +36,7 @@ pub(crate) fn references_in<'d, 'a>(
     message: &Message,
 ) -> impl Iterator<Item = (&'d Part<'a>, &'d [UnresolvedReference])> {
     let references = draft.body.references.as_slice();
-    let parts = draft.parts.get(message.range()).unwrap_or(&[]).iter();
+    let parts = draft.parts_of(message).iter();
     parts.filter_map(move |part| {
         let is_result = matches!(part.kind, PartKind::Answer(_) | PartKind::ServerAnswer(_));
         let first = references.partition_point(|it| it.replacement.span.start < part.span.start);

@@ -23,7 +23,7 @@ pub const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
 fn changes(
     source: &str,
     block: Span,
-    patch: &PartPatch,
+    patch: &PartPatch<'_>,
     kind: &PartKind<'_>,
 ) -> FieldChanges<'static> {
     let mut changes: FieldChanges<'static> = Vec::new();

@@ -23,7 +23,7 @@ pub(crate) const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
 fn changes(
     source: &str,
     block: Span,
-    patch: &PartPatch,
+    patch: &PartPatch<'_>,
     kind: &PartKind<'_>,
 ) -> FieldChanges<'static> {
     let is_result = matches!(kind, PartKind::Answer(_));

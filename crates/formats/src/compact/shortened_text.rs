@@ -37,7 +37,7 @@ fn shortened_text(
 ) -> String {
     let Some(message) = draft.messages.get(shrunk.message) else { return String::new() };
     // Index of the result among the results of its message.
-    let before = draft.parts.get(message.range().start..shrunk.part).unwrap_or(&[]);
+    let before = draft.parts.slice(message.range().start..shrunk.part);
     let index = before
         .iter()
         .filter(|part| matches!(part.kind, foxwedge_core::PartKind::Answer(_)))

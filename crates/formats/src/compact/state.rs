@@ -273,8 +273,8 @@ impl CompactionChange {
 
 /// The messages that a repaired message consists of, in order.
 fn source_messages(draft: &Draft<'_>, message: &RepairedMessage<'_>) -> Vec<usize> {
-    let mut messages: Vec<usize> = message.origin.into_iter().collect();
-    if message.touched {
+    let mut messages: Vec<usize> = message.origin().into_iter().collect();
+    if message.is_touched() {
         let spans = message.parts.iter().filter(|part| !part.part.span.is_empty());
         messages.extend(spans.filter_map(|part| draft.message_at(part.part.span)));
         messages.sort_unstable();

@@ -34,7 +34,7 @@ fn existing_key(
 fn changes(
     source: &str,
     part: Span,
-    patch: &PartPatch,
+    patch: &PartPatch<'_>,
     kind: &PartKind<'_>,
 ) -> FieldChanges<'static> {
     let outer = if matches!(kind, PartKind::Answer(_)) {

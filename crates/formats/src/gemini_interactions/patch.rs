@@ -49,7 +49,7 @@ fn step_changes(source: &str, step: Span, repaired: &RepairedPart<'_>) -> FieldC
 /// Writes a new step.
 pub(crate) fn write_new_step(out: &mut SpliceWriter<'_>, message: &RepairedMessage<'_>) {
     for repaired in &message.parts {
-        match (&repaired.part.kind, &repaired.source) {
+        match (&repaired.part.kind, repaired.source()) {
             (PartKind::Answer(answer), PartSource::Text(text)) => {
                 let mut json = String::new();
                 let name = answer.tool().unwrap_or_default();

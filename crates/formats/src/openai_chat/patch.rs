@@ -30,7 +30,7 @@ pub(crate) fn rewrite_message(
     message: &RepairedMessage<'_>,
 ) {
     let mut changes: FieldChanges<'_> = Vec::new();
-    if message.role_changed {
+    if message.has_new_role() {
         changes.push(("role", FieldChange::Text(quote(role_name(message.role)))));
     }
     let old = draft.parts_of(original);
@@ -44,7 +44,7 @@ pub(crate) fn rewrite_message(
         if !is_unchanged(old_parts, new_parts()) {
             let write = |out: &mut SpliceWriter<'_>| match message.parts.is_empty() {
                 // A message that lost its content, but has to stay, is as empty as before.
-                true if message.content == ContentShape::List => out.text("[]"),
+                true if message.content() == ContentShape::List => out.text("[]"),
                 _ => write_content(out, &content_parts(message)),
             };
             changes.push(("content", FieldChange::WriteWith(Box::new(write))));
@@ -75,7 +75,7 @@ pub(crate) fn write_new_message(out: &mut SpliceWriter<'_>, message: &RepairedMe
     {
         let PartKind::Answer(answer) = &repaired.part.kind else { return };
         let id = quote(answer.id.as_deref().unwrap_or(""));
-        let text = match &repaired.source {
+        let text = match repaired.source() {
             PartSource::Text(text) => quote(text),
             _ => quote(""),
         };
@@ -105,7 +105,7 @@ fn is_unchanged<'p, 'a: 'p>(
     new_parts: impl Iterator<Item = &'p RepairedPart<'a>>,
 ) -> bool {
     for repaired in new_parts {
-        let unchanged = repaired.source == PartSource::Input && repaired.patch.is_empty();
+        let unchanged = *repaired.source() == PartSource::Input && repaired.patch.is_empty();
         if !unchanged || old_spans.next() != Some(repaired.part.span) {
             return false;
         }
@@ -234,7 +234,7 @@ fn is_custom(source: &str, call: Span) -> bool {
 
 /// Writes a content field: a string if all parts are text, else a list of parts.
 fn write_content(out: &mut SpliceWriter<'_>, parts: &[&RepairedPart<'_>]) {
-    let all_text = parts.iter().all(|repaired| match &repaired.source {
+    let all_text = parts.iter().all(|repaired| match repaired.source() {
         PartSource::Input => repaired.part.span.of(out.source).starts_with('"'),
         PartSource::Text(_) => true,
         PartSource::Quote(quote) => {
@@ -249,7 +249,7 @@ fn write_content(out: &mut SpliceWriter<'_>, parts: &[&RepairedPart<'_>]) {
     for (index, repaired) in parts.iter().enumerate() {
         out.text(if index == 0 { "[" } else { "," });
         let span = repaired.part.span;
-        match &repaired.source {
+        match repaired.source() {
             PartSource::Input if !span.of(out.source).starts_with('"') => out.copy(span),
             PartSource::Input | PartSource::Text(_) => {
                 out.text("{\"type\":\"text\",\"text\":");
@@ -293,7 +293,7 @@ fn write_joined(out: &mut SpliceWriter<'_>, parts: &[&RepairedPart<'_>]) {
         if index > 0 {
             out.text("\\n\\n");
         }
-        match &repaired.source {
+        match repaired.source() {
             PartSource::Input => {
                 let span = repaired.part.span;
                 out.copy(Span { start: span.start + 1, end: span.end - 1 });

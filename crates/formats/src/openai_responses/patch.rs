@@ -18,7 +18,7 @@ pub(crate) fn rewrite_item(
     message: &RepairedMessage<'_>,
 ) {
     let mut changes: FieldChanges<'_> = Vec::new();
-    if message.role_changed {
+    if message.has_new_role() {
         let role = match message.role {
             Role::Assistant => "assistant",
             Role::System => "system",
@@ -31,7 +31,7 @@ pub(crate) fn rewrite_item(
             changes.push(("type", FieldChange::Text(quote("message"))));
         }
     }
-    if message.without_id {
+    if message.loses_id() {
         changes.push(("id", FieldChange::Remove));
     }
     for repaired in &message.parts {
@@ -72,7 +72,7 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
 /// Writes a new item.
 pub(crate) fn write_new_item(out: &mut SpliceWriter<'_>, message: &RepairedMessage<'_>) {
     for repaired in &message.parts {
-        match (&repaired.part.kind, &repaired.source) {
+        match (&repaired.part.kind, repaired.source()) {
             (PartKind::Answer(answer), PartSource::Text(text)) => {
                 let caller = repaired.patch.repeated().map(|value| ("caller", value));
                 write_answer(out, &output_json(answer, text), caller)

@@ -18,7 +18,7 @@ pub struct BlockSpliceFormat {
     /// The JSON before and after the string of a text block.
     pub text: (&'static str, &'static str),
     /// The field changes of a patched tool call or tool result.
-    pub changes: fn(&str, Span, &PartPatch, &PartKind<'_>) -> FieldChanges<'static>,
+    pub changes: fn(&str, Span, &PartPatch<'_>, &PartKind<'_>) -> FieldChanges<'static>,
     /// Writes a new tool result with this text.
     pub answer: fn(&DraftAnswer<'_>, &str) -> String,
     /// The field that a new answer repeats from its call.
@@ -47,8 +47,8 @@ impl<'p, 'a> BlockMessage<'p, 'a> {
         BlockMessage {
             role: message.role,
             pieces: &message.parts,
-            content: message.content,
-            role_changed: message.role_changed,
+            content: message.content(),
+            role_changed: message.has_new_role(),
         }
     }
 }
@@ -94,7 +94,7 @@ pub fn write_parts(
 ) {
     if let [repaired] = message.pieces
         && message.content == ContentShape::Text
-        && repaired.source == PartSource::Input
+        && *repaired.source() == PartSource::Input
         && repaired.part.span.of(draft.source).starts_with('"')
     {
         return write_string(out, repaired);
@@ -162,7 +162,7 @@ fn write_part(
 ) {
     let (before, after) = format.text;
     let span = repaired.part.span;
-    match &repaired.source {
+    match repaired.source() {
         PartSource::Input if span.of(out.source).starts_with('"') => {
             out.text(before);
             write_string(out, repaired);

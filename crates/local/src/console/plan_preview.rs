@@ -80,7 +80,7 @@ impl ConsoleRepairPlan {
             DocumentBody::Session(session) => session.fix(&document.check_options).1,
         };
         let origins: Vec<Option<usize>> =
-            repair.messages.iter().map(|message| message.origin).collect();
+            repair.messages.iter().map(|message| message.origin()).collect();
         let written = planned_bytes(&plan)?;
         let settings = settings.for_session(report.session.as_ref());
         let repaired = decompress_within(&written, MAX_FILE_BYTES)

@@ -43,7 +43,7 @@ impl ListApprovals {
     pub(super) fn correct_placeholders(&self, message: &mut RepairedMessage<'_>) {
         for repaired in &mut message.parts {
             let (PartSource::Text(text), PartKind::Answer(answer)) =
-                (&repaired.source, &repaired.part.kind)
+                (repaired.source(), &repaired.part.kind)
             else {
                 continue;
             };
@@ -53,7 +53,7 @@ impl ListApprovals {
                 Some(Some(true)) | None => continue,
             };
             let text = text_of_unstarted(missing, text);
-            repaired.source = PartSource::Text(NewText::Fixed(text));
+            repaired.set_source(PartSource::Text(NewText::Fixed(text)));
         }
     }
 }

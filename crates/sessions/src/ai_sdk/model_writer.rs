@@ -45,7 +45,7 @@ pub(crate) fn split_messages<'r, 'a>(
     let mut messages = Vec::with_capacity(repair.messages.len());
     let approvals = ListApprovals::of(draft);
     for message in repair.messages.iter() {
-        let changed = message.touched || message.origin.is_none();
+        let changed = message.is_touched() || message.origin().is_none();
         if !changed || !holds_results(message) {
             messages.push(Cow::Borrowed(message));
             continue;
@@ -58,8 +58,9 @@ pub(crate) fn split_messages<'r, 'a>(
             continue;
         }
         let mut quoted = results.clone();
-        (quoted.origin, quoted.parts, quoted.content) = (None, text, ContentShape::List);
-        results.parts = remaining;
+        quoted.clear_origin();
+        quoted.set_content(ContentShape::List);
+        (quoted.parts, results.parts) = (text.into(), remaining.into());
         messages.extend([Cow::Owned(results), Cow::Owned(quoted)]);
     }
     messages
@@ -83,7 +84,7 @@ pub(crate) fn write_message(
 ) {
     let is_user = message.parts.iter().all(is_text);
     let block = BlockMessage {
-        role_changed: message.role_changed || is_user && holds_results(message),
+        role_changed: message.has_new_role() || is_user && holds_results(message),
         ..BlockMessage::of(message)
     };
     if origin.is_none() && holds_results(message) && !is_user {

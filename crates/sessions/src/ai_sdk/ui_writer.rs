@@ -29,7 +29,8 @@ pub(crate) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         plan.add_message(session, message);
         // The only new message is the one that keeps a list from becoming empty.
         let is_text = |part: &&RepairedPart<'_>| matches!(part.part.kind, PartKind::Text(_));
-        if let Some(part) = message.parts.iter().find(is_text).filter(|_| message.origin.is_none())
+        if let Some(part) =
+            message.parts.iter().find(is_text).filter(|_| message.origin().is_none())
         {
             edits.first.push(new_message(part));
         }
@@ -82,7 +83,7 @@ impl UiPartPlan {
         self.in_reply = is_reply;
         let message = message.with_parts(session.draft());
         // A result belongs to the tool part that holds it, whatever its id.
-        for repaired in message.parts.iter().filter(|part| part.source == PartSource::Input) {
+        for repaired in message.parts.iter().filter(|part| *part.source() == PartSource::Input) {
             let Part { span, kind } = &repaired.part;
             match kind {
                 PartKind::Answer(_) => drop(self.open.mark_answered(*span)),
@@ -90,7 +91,7 @@ impl UiPartPlan {
             }
         }
         for repaired in &message.parts {
-            let PartSource::Text(text) = &repaired.source else { continue };
+            let PartSource::Text(text) = repaired.source() else { continue };
             if matches!(repaired.part.kind, PartKind::Answer(_))
                 && let Some(call) = self.open.note(&repaired.part.kind, Span::NOWHERE)
             {
@@ -133,7 +134,7 @@ fn close_tool_part(source: &str, part: Span, text: &str) -> Vec<OutputChunk> {
 
 /// A new message of the user.
 fn new_message(part: &RepairedPart<'_>) -> Vec<OutputChunk> {
-    let PartSource::Text(text) = &part.source else { return Vec::new() };
+    let PartSource::Text(text) = part.source() else { return Vec::new() };
     let id = quote(&derive_uuid(&["message", text], 0));
     let text = quote(text);
     vec![OutputChunk::Text(format!(

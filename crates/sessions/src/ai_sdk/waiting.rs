@@ -22,7 +22,7 @@ pub(crate) fn keep_waiting_calls(draft: &mut Draft<'_>) {
                 || field_text(draft.source, part.span, "state")
                     .is_some_and(|state| state.starts_with("approval-")))
     };
-    if goes_on || !draft.parts[reply.clone()].iter().any(waits) {
+    if goes_on || !draft.parts.slice(reply.clone()).iter().any(waits) {
         return;
     }
     let pairing = pair_calls(draft);

@@ -70,7 +70,7 @@ pub(crate) fn write_new_record(
     }
     if let [repaired] = parts
         && let (PartKind::Answer(answer), PartSource::Text(text)) =
-            (&repaired.part.kind, &repaired.source)
+            (&repaired.part.kind, repaired.source())
     {
         out.text(&format!(",\"toolUseResult\":{}", quote(text)));
         if let Some(call) = answer.id.as_deref().and_then(|id| rewriter.call_before(id, template)) {

@@ -150,10 +150,10 @@ impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
                 open = OpenCalls::default();
             }
             last_role = message.role;
-            let origin = message.origin.and_then(|origin| draft.messages.get(origin));
+            let origin = message.origin().and_then(|origin| draft.messages.get(origin));
             let own_entry = origin.and_then(|message| self.entry_of(message.span));
             last = own_entry.or(last);
-            if let (Some(message), false) = (origin, message.touched) {
+            if let (Some(message), false) = (origin, message.is_touched()) {
                 for part in draft.parts_of(message) {
                     self.kept.insert(part.span);
                     open.note(&part.kind, part.span);
@@ -162,7 +162,7 @@ impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
             }
             // A result inside the object of a call belongs to that call, whatever its id.
             let own = |repaired: &RepairedPart<'_>| {
-                repaired.source == PartSource::Input && is_answer(repaired)
+                *repaired.source() == PartSource::Input && is_answer(repaired)
             };
             for repaired in message.parts.iter().filter(|repaired| own(repaired)) {
                 let span = repaired.part.span;
@@ -179,7 +179,7 @@ impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
                 let call = open.note(&repaired.part.kind, span).filter(|call| self.is_own(*call));
                 let answer = is_answer(repaired);
                 let stays = span != Span::NOWHERE && self.entry_of(span) == own_entry;
-                match (&repaired.source, call) {
+                match (repaired.source(), call) {
                     (PartSource::Quote(_) | PartSource::Media(_), _) => {
                         self.quoted.insert(span, repaired);
                     }
@@ -391,7 +391,7 @@ impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
                 out.text(",");
             }
             let span = repaired.part.span;
-            if repaired.source == PartSource::Input && span.of(out.source).starts_with('[') {
+            if *repaired.source() == PartSource::Input && span.of(out.source).starts_with('[') {
                 // The result of a call is a list: add its elements.
                 for (at, part) in array_elements(out.source, span).into_iter().enumerate() {
                     out.text(if at > 0 { "," } else { "" });

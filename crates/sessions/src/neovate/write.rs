@@ -92,7 +92,8 @@ fn with_inputs(
     parts: &[RepairedPart<'_>],
     mut chunks: Vec<OutputChunk>,
 ) -> Vec<OutputChunk> {
-    for repaired in parts.iter().filter(|repaired| matches!(repaired.source, PartSource::Text(_))) {
+    for repaired in parts.iter().filter(|repaired| matches!(repaired.source(), PartSource::Text(_)))
+    {
         let PartKind::Answer(answer) = &repaired.part.kind else { continue };
         let Some(input) = answer.id.as_deref().and_then(|id| call_input(rewriter, id)) else {
             continue;
@@ -131,7 +132,7 @@ fn only_answers(parts: &[RepairedPart<'_>]) -> bool {
 fn changes(
     source: &str,
     part: Span,
-    patch: &PartPatch,
+    patch: &PartPatch<'_>,
     kind: &PartKind<'_>,
 ) -> FieldChanges<'static> {
     let mut changes: FieldChanges<'static> = Vec::new();

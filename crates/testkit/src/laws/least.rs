@@ -111,9 +111,9 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
         let holder =
             self.repair.messages.iter().find(|repaired| repaired.parts.iter().any(from_message));
         let stands =
-            |at: usize| self.repair.messages.iter().any(|repaired| repaired.origin == Some(at));
+            |at: usize| self.repair.messages.iter().any(|repaired| repaired.origin() == Some(at));
         let before = || (0..=message).rev().find(|at| stands(*at));
-        let host = holder.and_then(|repaired| repaired.origin).or_else(before)?;
+        let host = holder.and_then(|repaired| repaired.origin()).or_else(before)?;
         (host < message && self.joined.contains(&host)).then_some(host)
     }
 
@@ -127,9 +127,9 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
         let mut present = vec![false; self.draft.parts.len()];
         let (mut placeholders, mut added) = (0, 0);
         for repaired in self.repair.messages.iter() {
-            added += usize::from(repaired.origin.is_none());
-            if !repaired.touched {
-                if let Some(origin) = repaired.origin {
+            added += usize::from(repaired.origin().is_none());
+            if !repaired.is_touched() {
+                if let Some(origin) = repaired.origin() {
                     whole[origin] = true;
                 }
                 continue;
@@ -138,15 +138,15 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
             for repaired_part in &repaired.parts {
                 let key = (repaired_part.part.span.start, repaired_part.part.span.end);
                 let part = self.parts.get(&key).copied();
-                match (&repaired_part.source, part) {
+                match (repaired_part.source(), part) {
                     (PartSource::Input, Some(part)) => {
                         present[part] = true;
                         let home = self.message_of(part);
                         // Neighbors may also be joined to a new message.
-                        let joined = repaired.origin.map_or(!self.joined.is_empty(), |origin| {
+                        let joined = repaired.origin().map_or(!self.joined.is_empty(), |origin| {
                             self.joined.contains(&origin)
                         });
-                        let moved = repaired.origin != Some(home) && !joined;
+                        let moved = repaired.origin() != Some(home) && !joined;
                         let changed = moved || !repaired_part.patch.is_empty();
                         if changed && !self.names(part) && !self.names_piece(repaired_part) {
                             return Some(format!("part {part} of [{home}] is moved or changed"));
@@ -158,7 +158,7 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
                         placeholders += 1;
                     }
                     (PartSource::Quote { .. } | PartSource::Media { .. }, Some(part)) => {
-                        present[part] |= matches!(repaired_part.source, PartSource::Quote { .. });
+                        present[part] |= matches!(repaired_part.source(), PartSource::Quote { .. });
                         if !self.names(part) {
                             return Some(format!("part {part} is quoted"));
                         }
@@ -194,10 +194,10 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
 
     /// Describes a message that was rewritten although no edit names it and it received no part.
     fn touched_for_nothing(&self, repaired: &RepairedMessage<'_>) -> Option<String> {
-        let origin = repaired.origin.filter(|origin| !self.messages.contains(origin))?;
+        let origin = repaired.origin().filter(|origin| !self.messages.contains(origin))?;
         let message = &self.draft.messages[origin];
-        if repaired.role_changed
-            || repaired.without_id && !self.messages.contains(&origin.saturating_sub(1))
+        if repaired.has_new_role()
+            || repaired.loses_id() && !self.messages.contains(&origin.saturating_sub(1))
         {
             return Some(format!("[{origin}] has another role or no id"));
         }
@@ -206,14 +206,14 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
         for repaired_part in &repaired.parts {
             let key = (repaired_part.part.span.start, repaired_part.part.span.end);
             let part = self.parts.get(&key).copied().filter(|part| message.range().contains(part));
-            match part.filter(|_| repaired_part.source == PartSource::Input) {
+            match part.filter(|_| *repaired_part.source() == PartSource::Input) {
                 Some(part) => own.push(part),
                 None => others += 1,
             }
         }
         let ids = own.iter().any(|&part| self.names(part))
             || repaired.parts.iter().any(|repaired_part| self.names_piece(repaired_part));
-        if others == 0 && own.len() == message.range().len() && !ids && !repaired.without_id {
+        if others == 0 && own.len() == message.range().len() && !ids && !repaired.loses_id() {
             return Some(format!("[{origin}] is written anew for nothing"));
         }
         // New parts go between existing ones.
@@ -258,7 +258,7 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
             repaired.parts.iter().any(|repaired_part| self.names_piece(repaired_part))
         };
         let slots = self.repair.messages.iter().filter(|repaired| !named(repaired));
-        let origins = slots.filter_map(|repaired| repaired.origin);
+        let origins = slots.filter_map(|repaired| repaired.origin());
         let still: Vec<usize> = origins.filter(|origin| !moves(*origin)).collect();
         (!still.is_sorted()).then(|| format!("messages change their order: {still:?}"))
     }
@@ -278,24 +278,26 @@ fn unlike(case: &LawCase, draft: &Draft<'_>, repair: &Repair<'_>, fixed: &str) -
     };
     for (repaired, message) in repair.messages.iter().zip(&after.messages) {
         let written = message.span.of(fixed);
-        let Some(origin) = repaired.origin.filter(|at| !halves(draft.messages[*at].span)) else {
+        let Some(origin) = repaired.origin().filter(|at| !halves(draft.messages[*at].span)) else {
             continue;
         };
         let before = draft.messages[origin].span.of(draft.source);
-        if !repaired.touched {
+        if !repaired.is_touched() {
             if written != before {
                 return Some(format!("[{origin}] {before}\nis written as {written}"));
             }
             continue;
         }
-        for repaired_part in
-            repaired.parts.iter().filter(|repaired_part| repaired_part.source == PartSource::Input)
+        for repaired_part in repaired
+            .parts
+            .iter()
+            .filter(|repaired_part| *repaired_part.source() == PartSource::Input)
         {
             let text = repaired_part.part.span.of(draft.source);
             // If a message is a single part, an edit of the message changes the part.
             let whole = repaired_part.part.span == draft.messages[origin].span;
             let other =
-                repaired.without_id || repaired.role_changed || halves(repaired_part.part.span);
+                repaired.loses_id() || repaired.has_new_role() || halves(repaired_part.part.span);
             let changed = !repaired_part.patch.is_empty() || whole || other;
             // Strings may be joined into one.
             if !changed && !written.contains(text.trim_matches('"')) {

@@ -52,7 +52,7 @@ pub(super) fn needed(
     let mut present = vec![false; old.len()];
     for (at, message) in repair.messages.iter().enumerate() {
         let mut other = new.to_vec();
-        match message.origin {
+        match message.origin() {
             Some(origin) => {
                 present[origin] = true;
                 behind = Some(origin);
@@ -60,7 +60,10 @@ pub(super) fn needed(
                 if repair.edits.iter().any(|edit| joins(edit, origin)) {
                     continue;
                 }
-                if !message.touched || old[origin] == new[at] || !is_own(reading, message, origin) {
+                if !message.is_touched()
+                    || old[origin] == new[at]
+                    || !is_own(reading, message, origin)
+                {
                     continue;
                 }
                 // A part whose id was replaced has lost its counterpart.
@@ -71,7 +74,7 @@ pub(super) fn needed(
                 }
                 // Parts that moved to another message would be there twice.
                 let others =
-                    repair.messages.iter().filter(|message| message.origin != Some(origin));
+                    repair.messages.iter().filter(|message| message.origin() != Some(origin));
                 if others.into_iter().any(|message| holds(reading, message, origin)) {
                     continue;
                 }
@@ -79,7 +82,7 @@ pub(super) fn needed(
             }
             None => {
                 // Parts that came from another message must not be lost.
-                if message.parts.iter().any(|part| !matches!(part.source, PartSource::Text(_))) {
+                if message.parts.iter().any(|part| !matches!(part.source(), PartSource::Text(_))) {
                     continue;
                 }
                 other.remove(at);
@@ -104,8 +107,8 @@ pub(super) fn needed(
     for gone in (0..old.len()).filter(|at| !present[*at]) {
         // After the message that came before it.
         let origins = repair.messages.iter().enumerate();
-        let before = origins.filter(|(_, message)| message.origin.is_some_and(|at| at < gone));
-        let place = before.max_by_key(|(_, message)| message.origin).map_or(0, |(at, _)| at + 1);
+        let before = origins.filter(|(_, message)| message.origin().is_some_and(|at| at < gone));
+        let place = before.max_by_key(|(_, message)| message.origin()).map_or(0, |(at, _)| at + 1);
         let mut other = new.to_vec();
         other.insert(place, old[gone].clone());
         if is_as_good(case, repair, &after, other) {
@@ -130,7 +133,7 @@ fn is_own(reading: &OutlinedDocument<'_>, message: &RepairedMessage<'_>, origin:
     // A new id is on both the call and its result.
     let renamed = message.parts.iter().any(|part| part.patch.id);
     !renamed
-        && message.parts.iter().all(|part| match part.source {
+        && message.parts.iter().all(|part| match part.source() {
             PartSource::Input => {
                 span.start <= part.part.span.start && part.part.span.end <= span.end
             }
@@ -143,7 +146,7 @@ fn is_own(reading: &OutlinedDocument<'_>, message: &RepairedMessage<'_>, origin:
 fn holds(reading: &OutlinedDocument<'_>, message: &RepairedMessage<'_>, origin: usize) -> bool {
     let span = reading.draft.messages[origin].span;
     let is_within = |part: Span| span.start <= part.start && part.end <= span.end;
-    message.touched && message.parts.iter().any(|part| is_within(part.part.span))
+    message.is_touched() && message.parts.iter().any(|part| is_within(part.part.span))
 }
 
 /// Whether a document with this list has no more findings than the repaired one.
