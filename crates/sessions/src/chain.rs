@@ -138,10 +138,10 @@ pub(crate) fn build_chain<'a>(
     units::build_units(&mut builder);
     units::recover(&mut builder);
     units::place_recovered(&mut builder);
-    // Large files have many records: free the indexes before building messages.
-    (builder.ids, builder.later_records, builder.calls) = Default::default();
     let mut composed = compose::compose_messages(&builder);
     if lost_answers::find_lost_answers(&mut builder, &composed) {
+        // Further parts of the reply may be attached to such a result.
+        units::recover(&mut builder);
         units::place_recovered(&mut builder);
         composed = compose::compose_messages(&builder);
     }

@@ -66,6 +66,9 @@ struct FileShape<'s> {
     last: Option<&'s str>,
     /// The last message, if no record is attached to it and the message before it has another id.
     moved_end: Option<Span>,
+    /// Where the torn records after a `$set` that clears all messages begin. Gemini CLI rewrites its
+    /// history in two lines: the first clears it, the second restores it.
+    torn_history: Vec<u32>,
 }
 
 /// Which defects of a session are left as they are because its agent tolerates them.
@@ -217,7 +220,7 @@ impl ParsedSession<'_> {
 
     fn defect_effect(&self, defect: &FileDefect, shape: &FileShape<'_>) -> FindingEffect {
         let harm = match defect.harm {
-            _ if self.is_torn_history(defect) => HidesContent,
+            _ if shape.torn_history.binary_search(&defect.span.start).is_ok() => HidesContent,
             DefectHarm::Nothing => NothingHidden,
             DefectHarm::SwallowsNext => OpenLine,
             DefectHarm::HidesHistory => HidesContent,
@@ -275,6 +278,7 @@ impl ParsedSession<'_> {
             head: whole.filter(is_head).map(|record| record.span),
             last,
             moved_end: moved_end.map(|record| record.span),
+            torn_history: self.torn_history(),
         }
     }
 
@@ -284,16 +288,26 @@ impl ParsedSession<'_> {
         self.log.records.get(at).filter(|record| record.span == span).map(|_| at)
     }
 
-    /// Whether a defect follows a `$set` that clears all messages. Gemini CLI rewrites its history
-    /// in two lines: the first clears it, the second restores it.
-    fn is_torn_history(&self, defect: &FileDefect) -> bool {
-        let cleared = |text: &str| {
+    /// Where the torn records begin that follow a `$set` that clears all messages.
+    fn torn_history(&self) -> Vec<u32> {
+        if self.agent != SessionAgent::GeminiCli {
+            return Vec::new();
+        }
+        let clears = |text: &str| {
             let text: String = text.chars().filter(|c| !c.is_whitespace()).take(24).collect();
             text.starts_with("{\"$set\":{\"messages\":[]")
         };
-        let before = || self.log.records.get(self.record_index(defect.span)?.checked_sub(1)?);
-        self.agent == SessionAgent::GeminiCli
-            && before().is_some_and(|record| cleared(record.span.of(self.log.source)))
+        let (mut torn, mut cleared) = (Vec::new(), false);
+        for record in &self.log.records {
+            match record.state {
+                RecordState::Torn if cleared => torn.push(record.span.start),
+                RecordState::Torn => {}
+                RecordState::Whole | RecordState::SharedLine => {
+                    cleared = clears(record.span.of(self.log.source));
+                }
+            }
+        }
+        torn
     }
 
     /// Whether the last message of the file is the parent in this cycle.

@@ -31,7 +31,7 @@ pub(super) fn rewrite<'a>(
     rewriter.inlines_carried = inlines_carried(&rewriter, &plan, repair);
     let gone = removed_records(&rewriter, &plan, repair);
     let places = place_records(&rewriter, &plan, repair, &gone);
-    let links = relink(&rewriter, &plan, repair, gone, &places.moved);
+    let links = relink(&rewriter, &plan, repair, gone, &places);
     let mut edits = FileEdits::default();
     for (place, planned) in
         plan.iter().enumerate().filter(|(_, planned)| stays_in_place(planned, &places))

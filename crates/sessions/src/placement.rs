@@ -23,6 +23,15 @@ pub(super) struct RecordPlacement {
     pub(super) moved: HashSet<u32>,
 }
 
+impl RecordPlacement {
+    /// The last existing record that stays in place, or that others go after.
+    pub(super) fn last_record(&self, plan: &[PlannedRecord<'_, '_>]) -> Option<u32> {
+        let records = plan.iter().filter_map(PlannedRecord::record);
+        let stays = records.filter(|record| !self.moved.contains(record));
+        stays.chain(self.behind.keys().copied()).max()
+    }
+}
+
 /// Finds a position for every new record, and for every record that stands after one it must
 /// precede.
 pub(super) fn place_records(
@@ -36,7 +45,18 @@ pub(super) fn place_records(
     let relinks = fixed.any(|defect| matches!(defect.code, 701..=704));
     let moved = moved_records(rewriter, plan, relinks);
     let mut places = RecordPlacement { moved, ..RecordPlacement::default() };
-    move_late_records(rewriter, plan, gone, relinks, &mut places.moved);
+    let last_turn = last_turn(rewriter, plan);
+    let in_last_turn = |planned: &PlannedRecord<'_, '_>| planned.slot >= last_turn;
+    let stays = |planned: &PlannedRecord<'_, '_>| {
+        planned.record().filter(|record| !places.moved.contains(record))
+    };
+    // A last turn that keeps none of its lines goes after all other records.
+    let keeps_line =
+        plan.iter().filter(|planned| in_last_turn(planned)).any(|it| stays(it).is_some());
+    let tail = if keeps_line { None } else { plan.iter().filter_map(stays).max() };
+    if keeps_line {
+        move_late_records(rewriter, plan, gone, relinks, last_turn, &mut places.moved);
+    }
     // After everything of its turn that precedes it; a result never before its call.
     let mut anchor = None;
     let mut last_role = Role::User;
@@ -56,6 +76,9 @@ pub(super) fn place_records(
             places.moved.extend(planned.record());
             places.last.push(place);
             continue;
+        }
+        if in_last_turn(planned) {
+            anchor = anchor.max(tail);
         }
         let stays = planned.record().filter(|record| !places.moved.contains(record));
         // Records that a compaction carried over are far above the summary they follow logically.
@@ -89,18 +112,30 @@ fn rewritten_end(
     moved: &HashSet<u32>,
 ) -> Option<usize> {
     let stays = |record: &u32| !gone.contains(record) && !moved.contains(record);
-    let last =
-        (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).rev().find(|record| {
-            let link = &rewriter.log().links[*record as usize];
-            // Agents do not start at a record that only repeats another one.
-            let other = matches!(
-                rewriter.standing(*record),
-                ChainStatus::Subagent | ChainStatus::Duplicate
-            );
-            link.fragment.is_some() && stays(record) && !other
-        })?;
+    let last = possible_ends(rewriter).find(stays)?;
     let own = rewriter.standing(last).is_in_conversation();
     (!own).then(|| plan.len().checked_sub(1)).flatten()
+}
+
+/// The messages of the file from its end: agents start at the last one. They do not start at a
+/// message of a sub-agent, or at a record that only repeats another one.
+fn possible_ends(rewriter: &LinkedFileRewriter<'_, '_>) -> impl Iterator<Item = u32> {
+    let records = (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).rev();
+    records.filter(|&record| {
+        let standing = rewriter.standing(record);
+        let aside = matches!(standing, ChainStatus::Subagent | ChainStatus::Duplicate);
+        rewriter.log().links[record as usize].fragment.is_some() && !aside
+    })
+}
+
+/// The index of the first message of the last turn.
+fn last_turn(rewriter: &LinkedFileRewriter<'_, '_>, plan: &[PlannedRecord<'_, '_>]) -> usize {
+    let own_reply = |planned: &&PlannedRecord<'_, '_>| {
+        let carried = |record| rewriter.standing(record) == ChainStatus::Carried;
+        planned.role == Role::Assistant && !planned.record().is_some_and(carried)
+    };
+    let reply = plan.iter().rev().find(own_reply).or(plan.first());
+    reply.map_or(0, |planned| planned.slot)
 }
 
 /// Moves records of earlier turns away from the end of the file, because agents start there.
@@ -109,25 +144,17 @@ fn move_late_records(
     plan: &[PlannedRecord<'_, '_>],
     gone: &HashSet<u32>,
     relinks: bool,
+    last_turn: usize,
     moved: &mut HashSet<u32>,
 ) {
     let relinks = relinks || !moved.is_empty();
-    let own_reply = |planned: &PlannedRecord<'_, '_>| {
-        let carried = |record| rewriter.standing(record) == ChainStatus::Carried;
-        planned.role == Role::Assistant && !planned.record().is_some_and(carried)
-    };
-    let last_reply = plan.iter().rposition(own_reply).unwrap_or(0);
-    let first_message = plan.get(last_reply).map_or(0, |planned| planned.slot);
     let own: HashSet<u32> = plan
         .iter()
-        .filter(|planned| planned.slot >= first_message)
+        .filter(|planned| planned.slot >= last_turn)
         .filter_map(PlannedRecord::record)
         .collect();
     let known: HashSet<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
-    let messages = (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).rev();
-    for record in
-        messages.filter(|&record| rewriter.log().links[record as usize].fragment.is_some())
-    {
+    for record in possible_ends(rewriter) {
         if gone.contains(&record) || moved.contains(&record) {
             continue;
         }
@@ -135,7 +162,7 @@ fn move_late_records(
             // In a relinked turn, the last record of the chain must be the last in the file.
             let touched = plan
                 .iter()
-                .filter(|planned| planned.slot >= first_message)
+                .filter(|planned| planned.slot >= last_turn)
                 .any(|planned| !matches!(planned.origin, RecordOrigin::Unchanged(_)));
             if relinks || touched || loses_record(rewriter, gone, &own) {
                 let later = plan.iter().skip_while(|planned| planned.record() != Some(record));

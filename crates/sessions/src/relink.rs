@@ -10,6 +10,7 @@ use super::{
     derived_id::UsedIds,
     link_changes::{LinkChanges, NewRecordLink, PathItem},
     linked_file::LinkedFileRewriter,
+    placement::RecordPlacement,
     plan::{PlannedRecord, RecordOrigin},
     repaired_path::RepairedPath,
 };
@@ -21,7 +22,7 @@ pub(super) fn relink(
     plan: &[PlannedRecord<'_, '_>],
     repair: &Repair<'_>,
     gone: HashSet<u32>,
-    moved: &HashSet<u32>,
+    places: &RecordPlacement,
 ) -> LinkChanges {
     let mut changes = LinkChanges { gone, ..LinkChanges::default() };
     let mut used = UsedIds::default();
@@ -50,7 +51,7 @@ pub(super) fn relink(
     let order = plan.iter().filter_map(PlannedRecord::record);
     if repaired.is_empty()
         && changes.gone.is_empty()
-        && moved.is_empty()
+        && places.moved.is_empty()
         && plan.iter().all(is_unchanged)
         && order.eq(rewriter.chain().records.iter().copied())
     {
@@ -64,7 +65,7 @@ pub(super) fn relink(
     }
     let spared = rewriter.chain().spared_links.iter().copied();
     unrepaired.extend(spared.filter(|record| !repaired.contains(record)));
-    let path = RepairedPath::new(rewriter, plan, &changes.gone, moved, &repaired);
+    let path = RepairedPath::new(rewriter, plan, &changes.gone, places, &repaired);
     assign_ids(rewriter, plan, &mut changes, &mut used);
     path.write_links(rewriter, &mut changes, &repaired, &unrepaired);
     relink_orphans(rewriter, &mut changes);

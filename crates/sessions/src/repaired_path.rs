@@ -11,6 +11,7 @@ use foxwedge_core::{PartKind, RepairedPart, Role};
 use super::{
     link_changes::{LinkChanges, PathItem},
     linked_file::LinkedFileRewriter,
+    placement::RecordPlacement,
     plan::{PlannedRecord, RecordOrigin},
 };
 use foxwedge_json::quote;
@@ -41,17 +42,17 @@ impl<'a> RepairedPath<'a> {
         rewriter: &LinkedFileRewriter<'_, 'a>,
         plan: &[PlannedRecord<'_, '_>],
         gone: &HashSet<u32>,
-        moved: &HashSet<u32>,
+        places: &RecordPlacement,
         repaired: &HashSet<u32>,
     ) -> RepairedPath<'a> {
         let (mut notes, disturbed) = attached_records(rewriter, plan, gone);
         // Agents start at the last message of the file, even if it is one that they do not send.
-        let stays = |record: &u32| !moved.contains(record);
-        let last = plan.iter().filter_map(PlannedRecord::record).filter(stays).max();
+        let last = places.last_record(plan);
         let ends = |note: &u32| {
             let link = rewriter.log().links.get(*note as usize);
             let is_message = link.is_some_and(|link| link.fragment.is_some());
-            is_message && Some(*note) > last && !(moved.is_empty() && repaired.is_empty())
+            let relinks = !(places.moved.is_empty() && repaired.is_empty());
+            is_message && relinks && places.last.is_empty() && Some(*note) > last
         };
         let mut end: Vec<u32> = Vec::new();
         for notes in notes.values_mut() {
@@ -64,6 +65,9 @@ impl<'a> RepairedPath<'a> {
         let mut turns = vec![0; items.len()];
         let (mut turn, mut before, mut last_role) = (0, 0, Role::User);
         let mut waiting: Vec<PathItem> = Vec::new();
+        let reply_of = |record: u32| rewriter.log().links[record as usize].reply;
+        let replies: HashSet<(&str, &str)> =
+            plan.iter().filter_map(PlannedRecord::record).filter_map(reply_of).collect();
         let indexed: Vec<(usize, &PlannedRecord<'_, '_>)> = plan.iter().enumerate().collect();
         for message in indexed.chunk_by(|one, two| one.1.slot == two.1.slot) {
             let role = message.first().map_or(Role::User, |(_, planned)| planned.role);
@@ -74,30 +78,30 @@ impl<'a> RepairedPath<'a> {
             // Tool results come directly after their calls, other records after them.
             let answers = message.iter().take_while(|(_, planned)| match planned.origin {
                 RecordOrigin::Unchanged(record) => rewriter.only_answers(record),
-                RecordOrigin::Changed(record, parts) => {
+                RecordOrigin::Changed(_, parts) => {
                     let is_answer =
                         |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Answer(_));
-                    rewriter.only_answers(record) || parts.iter().all(is_answer)
+                    parts.iter().all(is_answer)
                 }
                 RecordOrigin::New(..) => true,
             });
             let answers = if role == Role::Assistant { 0 } else { answers.count() };
+            let last_result =
+                message.iter().rposition(|(_, planned)| holds_result(rewriter, planned));
             for (at, (place, planned)) in message.iter().enumerate() {
-                if at == answers {
-                    items.append(&mut waiting);
-                    turns.resize(items.len(), before);
-                } else if at > answers && role != Role::Assistant {
-                    // An empty record of a reply stays with the rest of that reply.
-                    let is_reply = |item: &PathItem| match item {
-                        PathItem::Old(record) => {
-                            rewriter.log().links[*record as usize].reply.is_some()
-                        }
+                if at == answers || at > answers && role != Role::Assistant {
+                    // A reply that the agent skips would take over results that come after it. An
+                    // empty record of a reply stays with the rest of that reply.
+                    let waits = |item: &PathItem| match item {
+                        PathItem::Old(record) => reply_of(*record).is_some_and(|reply| {
+                            last_result >= Some(at) || at > answers && replies.contains(&reply)
+                        }),
                         PathItem::New(_) => false,
                     };
-                    let (replies, others) = waiting.drain(..).partition(is_reply);
-                    items.extend::<Vec<PathItem>>(others);
-                    waiting = replies;
-                    turns.resize(items.len(), turn);
+                    let (later, ready) = waiting.drain(..).partition(waits);
+                    items.extend::<Vec<PathItem>>(ready);
+                    waiting = later;
+                    turns.resize(items.len(), if at == answers { before } else { turn });
                 }
                 items.push(planned.record().map_or(PathItem::New(*place), PathItem::Old));
                 let own = planned.record().and_then(|record| notes.remove(&Some(record)));
@@ -314,12 +318,15 @@ fn attached_records(
 ) -> (HashMap<Option<u32>, Vec<u32>>, HashSet<u32>) {
     let messages: HashSet<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
     let mut notes: HashMap<Option<u32>, Vec<u32>> = HashMap::new();
+    // The message that each record follows; a message follows itself.
+    let mut followed: HashMap<u32, Option<u32>> = HashMap::new();
     let mut disturbed = HashSet::new();
     let mut last = None;
     let mut missing = false;
     for &record in &rewriter.chain().order {
         if messages.contains(&record) {
             last = Some(record);
+            followed.insert(record, last);
             if std::mem::take(&mut missing) {
                 disturbed.insert(record);
             }
@@ -327,10 +334,26 @@ fn attached_records(
             missing = true;
             disturbed.extend(last);
         } else {
-            notes.entry(last).or_default().push(record);
+            let parent = rewriter.parent(record).and_then(|parent| followed.get(&parent));
+            let message = parent.copied().unwrap_or(last);
+            followed.insert(record, message);
+            notes.entry(message).or_default().push(record);
         }
     }
     (notes, disturbed)
+}
+
+/// Whether a record of the plan holds a tool result.
+fn holds_result(rewriter: &LinkedFileRewriter<'_, '_>, planned: &PlannedRecord<'_, '_>) -> bool {
+    let is_result = |kind: &PartKind<'_>| matches!(kind, PartKind::Answer(_));
+    match planned.origin {
+        RecordOrigin::Unchanged(record) => {
+            rewriter.parts(record).iter().any(|part| is_result(&part.kind))
+        }
+        RecordOrigin::Changed(_, parts) | RecordOrigin::New(_, parts) => {
+            parts.iter().any(|part| is_result(&part.part.kind))
+        }
+    }
 }
 
 /// Messages that were adjacent before the repair and are not any more.

@@ -3,6 +3,8 @@
 mod support;
 #[path = "regressions/session_files.rs"]
 mod session_files;
+#[path = "regressions/session_records.rs"]
+mod session_records;
 
 use foxwedge_core::{Format, Policy, Profile, TailPolicy, UnansweredPolicy};
 use serde_json::{Value, json};

@@ -84,6 +84,8 @@ fn first_edit_rule(state: &RepairState<'_, '_>) -> u16 {
 pub(crate) struct CosmeticFindings<'d> {
     /// For each rule, the first message that a repair would change.
     first: Vec<(u16, usize)>,
+    /// Rules with a finding whose repair would leave reasoning without the content it led to.
+    detaching: RuleSet,
     /// The first message with a call of each id; computed only when needed.
     first_calls: Option<HashMap<&'d str, usize>>,
     /// The message of the last orphan, and the start of the assistant run before it.
@@ -98,7 +100,11 @@ impl<'d> CosmeticFindings<'d> {
         if !bound || !is_cosmetic(draft, rule, *severity, *fix) {
             return;
         }
-        let position = self.edit_position(draft, finding).min(at.message);
+        let position = self.edit_position(draft, finding);
+        if matches!(rule.code, 101 | 103..=105) && separates_reasoning(draft, position) {
+            self.detaching.add(rule.code);
+        }
+        let position = position.min(at.message);
         match self.first.iter_mut().find(|(code, _)| *code == rule.code) {
             Some((_, first)) => *first = position.min(*first),
             None => self.first.push((rule.code, position)),
@@ -138,19 +144,20 @@ impl<'d> CosmeticFindings<'d> {
         options: &CheckOptions,
         report: &mut Report,
     ) {
-        if self.first.is_empty() || !may_bind_thinking(draft, options) {
+        if self.first.is_empty() {
             return;
         }
+        let mut spared = if options.rules.has(501) { self.detaching } else { RuleSet::default() };
         let bound = draft.messages.iter().rposition(|message| {
             let signed =
                 |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(SignatureState::Signed));
             !message.flags.has(MessageFlags::UNBOUND) && draft.parts_of(message).iter().any(signed)
         });
-        let Some(last) = bound else { return };
-        let mut spared = RuleSet::default();
+        let bound = bound.filter(|_| may_bind_thinking(draft, options));
         // A message after an open turn may be moved before it.
         let extra = |code: u16| usize::from(draft.body.optional.has(code));
-        let early = |(code, first): &(u16, usize)| *first <= last + extra(*code);
+        let early =
+            |(code, first): &(u16, usize)| bound.is_some_and(|last| *first <= last + extra(*code));
         for (code, _) in self.first.into_iter().filter(early) {
             spared.add(code);
         }
@@ -158,6 +165,15 @@ impl<'d> CosmeticFindings<'d> {
             spared.has(rule.code) && is_cosmetic(draft, rule, severity, fix)
         });
     }
+}
+
+/// Whether a result directly after this message would stand between its reasoning and the content
+/// that the reasoning led to.
+fn separates_reasoning(draft: &Draft<'_>, at: usize) -> bool {
+    let is_reasoning = |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(_));
+    let last = draft.messages.get(at).and_then(|message| draft.parts_of(message).last());
+    let next = draft.messages.get(at + 1);
+    last.is_some_and(is_reasoning) && next.is_some_and(|next| next.role.is_assistant())
 }
 
 /// The first message with a call of each id.

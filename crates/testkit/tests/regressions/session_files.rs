@@ -7,7 +7,7 @@ use foxwedge_testkit::laws::session::{case, see};
 use serde_json::{Value, json};
 
 /// A file of Claude Code after a repair under the default policy, and what is still found in it.
-fn repaired_session(records: &[Value]) -> (String, Vec<u16>) {
+pub(super) fn repaired_session(records: &[Value]) -> (String, Vec<u16>) {
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
     let question = case(1, SessionAgent::ClaudeCode, Policy::default(), 0).question();
     let seen = see(SessionAgent::ClaudeCode, &question, lines.as_bytes()).expect("it can be read");
@@ -17,7 +17,7 @@ fn repaired_session(records: &[Value]) -> (String, Vec<u16>) {
     (String::from_utf8_lossy(&seen.fixed).into_owned(), left)
 }
 
-fn record(id: &str, parent: Option<&str>, role: &str, content: Value) -> Value {
+pub(super) fn record(id: &str, parent: Option<&str>, role: &str, content: Value) -> Value {
     json!({"type": role, "uuid": id, "parentUuid": parent, "sessionId": "s",
         "message": {"role": role, "id": format!("msg_{id}"), "content": content}})
 }
@@ -157,7 +157,7 @@ fn a_placeholder_after_a_reply_that_ends_in_an_empty_record_is_on_the_path() {
 }
 
 /// A file after a repair that leaves what its agent tolerates, and what is still found in it.
-fn spared_session(agent: SessionAgent, file: &str) -> (String, Vec<u16>) {
+pub(super) fn spared_session(agent: SessionAgent, file: &str) -> (String, Vec<u16>) {
     let repaired = |file: &str| {
         let text = readable_text(file.as_bytes()).expect("it is text");
         let mut question = CheckOptions::for_profile(agent.profile());
@@ -176,23 +176,23 @@ fn spared_session(agent: SessionAgent, file: &str) -> (String, Vec<u16>) {
     (fixed, left)
 }
 
-fn lines(records: &[Value]) -> String {
+pub(super) fn lines(records: &[Value]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
 /// A record of the reply `msg_1`.
-fn reply(id: &str, parent: Option<&str>, content: Value) -> Value {
+pub(super) fn reply(id: &str, parent: Option<&str>, content: Value) -> Value {
     let mut record = record(id, parent, "assistant", content);
     record["message"]["id"] = json!("msg_1");
     record["message"]["model"] = json!("claude-mock");
     record
 }
 
-fn called(id: &str) -> Value {
+pub(super) fn called(id: &str) -> Value {
     json!([{"type": "tool_use", "id": id, "name": "f", "input": {}}])
 }
 
-fn result(id: &str) -> Value {
+pub(super) fn result(id: &str) -> Value {
     json!([{"type": "tool_result", "tool_use_id": id, "content": format!("result of {id}")}])
 }
 

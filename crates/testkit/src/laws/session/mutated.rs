@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 
 use foxwedge_core::{
-    CheckOptions, Finding, FixApplicability, OrphanPolicy, Policy, Repair, RepairLosses,
-    UnansweredPolicy, check,
+    CheckOptions, Finding, FixApplicability, OrphanPolicy, Policy, Repair, RepairLosses, RuleSet,
+    UnansweredPolicy, check, rules,
 };
 use foxwedge_formats::outline_options;
 use foxwedge_sessions::{
@@ -374,7 +374,8 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
     }
 }
 
-/// Texts or reasoning that are lost although no finding blocks the agent.
+/// Texts or reasoning that are lost although no finding blocks the agent: neither in the file, nor
+/// in the history that a repair of its lines and links brings back.
 fn needless(
     session: &ParsedSession<'_>,
     options: &CheckOptions,
@@ -385,7 +386,25 @@ fn needless(
     if options.policy.allow_unsafe || lost == 0 || repair.messages.is_empty() {
         return None;
     }
-    let blocks = |(_, effect): &(Finding, FindingEffect)| *effect == FindingEffect::Blocks;
-    let demanded = session.rate_findings(options).findings.iter().any(blocks);
+    let blocks = |session: &ParsedSession<'_>| {
+        let rated = session.rate_findings(options);
+        rated.findings.iter().any(|(_, effect)| *effect == FindingEffect::Blocks)
+    };
+    let demanded = blocks(session) || with_whole_history(session, options, blocks)?;
     (!demanded).then(|| format!("{losses:?}"))
+}
+
+/// Looks at a session after a repair of its lines and links only.
+fn with_whole_history(
+    session: &ParsedSession<'_>,
+    options: &CheckOptions,
+    look: impl Fn(&ParsedSession<'_>) -> bool,
+) -> Option<bool> {
+    let mut rules = RuleSet::default();
+    rules::ALL.iter().filter(|rule| rule.code >= 700).for_each(|rule| rules.add(rule.code));
+    let mut bytes = Vec::new();
+    session.fix(&CheckOptions { rules, ..*options }).0.write_to(&mut bytes).ok()?;
+    let text = readable_text(&bytes).ok()?;
+    let whole = read(&text, session.agent, outline_options(options.profile)).ok()?;
+    Some(look(&whole))
 }
