@@ -87,9 +87,8 @@ impl Repair<'_> {
             });
             removed.for_each(|part| losses.count(part));
             // Content in unknown fields is removed with its message.
-            let unknown_only =
-                message.flags.has(MessageFlags::UNKNOWN_BODY) && message.range().is_empty();
-            let dropped = unknown_only && !unchanged && !origins.contains(&message.span.start);
+            let unknown = message.flags.has(MessageFlags::UNKNOWN_BODY);
+            let dropped = unknown && !unchanged && !origins.contains(&message.span.start);
             losses.other_parts_removed += usize::from(dropped);
         }
         losses.tool_results_removed =

@@ -34,12 +34,23 @@ pub(crate) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     for entry in &session.log.entries {
         versions.entry(entry.id).or_default().push(entry);
     }
+    // A record that an earlier round of the repair created has such an id, too.
+    let count = rewriter.new.len().max(1);
+    let new_id = |entry: &GeminiMessageVersion<'_>, place: usize| {
+        let mut places = (place..).step_by(count);
+        let id = places.find_map(|place| {
+            let round = u32::try_from(place).unwrap_or(u32::MAX);
+            let id = derive_uuid(&["record", entry.id], round);
+            (round == u32::MAX || !versions.contains_key(id.as_str())).then_some(id)
+        });
+        id.unwrap_or_default()
+    };
     for entry in &session.entries {
         let Some(mut chunks) = rewriter.changed_entry(entry) else { continue };
         let gone = chunks.is_empty();
         // If nothing else is left, the new message takes the place of the first one.
         if let Some(parts) = rewriter.only_message.take_if(|_| gone) {
-            chunks = rewriter.new_record(entry, &parts, 0);
+            chunks = rewriter.new_record(entry, &parts, &new_id(entry, 0));
         }
         if entry.span != session.span(entry.record) {
             inside.entry(entry.record).or_default().push((entry.span, chunks));
@@ -61,7 +72,7 @@ pub(crate) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         }
     }
     for (place, (entry, parts)) in rewriter.new.iter().enumerate() {
-        let mut chunks = rewriter.new_record(entry, parts, place);
+        let mut chunks = rewriter.new_record(entry, parts, &new_id(entry, place));
         // Later versions of a message take the position of the first one.
         let (record, span) = entry.first_version;
         if span == session.span(record) {
@@ -376,11 +387,10 @@ impl<'r, 'a> GeminiFileRewriter<'r, 'a> {
         &self,
         entry: &GeminiMessageVersion<'_>,
         parts: &[&RepairedPart<'_>],
-        place: usize,
+        id: &str,
     ) -> Vec<OutputChunk> {
         let mut out = self.writer();
-        let round = u32::try_from(place).unwrap_or(u32::MAX);
-        out.text(&format!("{{\"id\":{}", quote(&derive_uuid(&["record", entry.id], round))));
+        out.text(&format!("{{\"id\":{}", quote(id)));
         if let Some(time) = field_value(out.source, entry.span, "timestamp") {
             out.text(",\"timestamp\":");
             out.copy(time);
