@@ -153,43 +153,13 @@ impl<'a> JsonScanner<'a> {
         &mut self,
         mut each: impl FnMut(&mut Self, &[u8], Span) -> ScanResult<()>,
     ) -> ScanResult<Span> {
-        self.space();
-        let start = self.at;
-        self.open(b'{', "an object")?;
-        self.space();
-        if self.peek() == b'}' {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(Span::new(start, self.at));
+        let (start, mut more) = self.enter(b'{', b'}', "an object")?;
+        while more {
+            let (key, name) = self.field_key()?;
+            each(self, &key, name)?;
+            more = self.has_more(b'}', "`,` or `}`")?;
         }
-        loop {
-            self.space();
-            let key = self.string()?;
-            self.space();
-            self.expect(b':', "`:`")?;
-            self.space();
-            let name = Span::new(key.span.start as usize - 1, key.span.end as usize + 1);
-            if key.escaped {
-                let text = key.text(self.source).into_owned();
-                each(self, text.as_bytes(), name)?;
-            } else {
-                let bytes = self.bytes;
-                each(
-                    self,
-                    bytes.get(key.span.start as usize..key.span.end as usize).unwrap_or(b""),
-                    name,
-                )?;
-            }
-            self.space();
-            match self.peek() {
-                b',' => self.at += 1,
-                b'}' => break,
-                _ => return self.unexpected("`,` or `}`"),
-            }
-        }
-        self.at += 1;
-        self.depth -= 1;
-        Ok(Span::new(start, self.at))
+        Ok(self.leave(start))
     }
 
     /// Reads an array. Calls `each` with the index of each element; `each` must read the element.
@@ -198,32 +168,81 @@ impl<'a> JsonScanner<'a> {
         &mut self,
         mut each: impl FnMut(&mut Self, usize) -> ScanResult<()>,
     ) -> ScanResult<Span> {
+        let (start, mut more) = self.enter(b'[', b']', "a list")?;
+        let mut index = 0;
+        while more {
+            self.count_element()?;
+            each(self, index)?;
+            index += 1;
+            more = self.has_more(b']', "`,` or `]`")?;
+        }
+        Ok(self.leave(start))
+    }
+
+    // The steps of the two readers above. They are instantiated for every caller, so a module that is downloaded has
+    // the steps as functions; elsewhere they are worth their inlined copies.
+
+    /// Opens a container. Returns its start, and whether something is in it.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    fn enter(&mut self, first: u8, last: u8, wanted: &str) -> ScanResult<(usize, bool)> {
         self.space();
         let start = self.at;
-        self.open(b'[', "a list")?;
+        self.open(first, wanted)?;
         self.space();
-        if self.peek() == b']' {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(Span::new(start, self.at));
+        Ok((start, self.peek() != last))
+    }
+
+    /// Reads a key and its colon. Returns the unescaped key, and its span with the quotes.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    fn field_key(&mut self) -> ScanResult<(Cow<'a, [u8]>, Span)> {
+        self.space();
+        let key = self.string()?;
+        self.space();
+        self.expect(b':', "`:`")?;
+        self.space();
+        let (start, end) = (key.span.start as usize, key.span.end as usize);
+        let text = if key.escaped {
+            Cow::Owned(key.text(self.source).into_owned().into_bytes())
+        } else {
+            Cow::Borrowed(self.bytes.get(start..end).unwrap_or(b""))
+        };
+        Ok((text, Span::new(start - 1, end + 1)))
+    }
+
+    /// Fails if the array has more elements than are allowed.
+    #[inline]
+    fn count_element(&mut self) -> ScanResult<()> {
+        self.space();
+        match self.remaining_elements.checked_sub(1) {
+            Some(remaining) => self.remaining_elements = remaining,
+            None => return self.fail("more messages and parts than allowed"),
         }
-        for index in 0.. {
-            self.space();
-            self.remaining_elements = match self.remaining_elements.checked_sub(1) {
-                Some(remaining) => remaining,
-                None => return self.fail("more messages and parts than allowed"),
-            };
-            each(self, index)?;
-            self.space();
-            match self.peek() {
-                b',' => self.at += 1,
-                b']' => break,
-                _ => return self.unexpected("`,` or `]`"),
+        Ok(())
+    }
+
+    /// Whether a comma follows, which is skipped, and not the end of the container.
+    #[cfg_attr(not(target_family = "wasm"), inline)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    fn has_more(&mut self, last: u8, wanted: &str) -> ScanResult<bool> {
+        self.space();
+        match self.peek() {
+            b',' => {
+                self.at += 1;
+                Ok(true)
             }
+            byte if byte == last => Ok(false),
+            _ => self.unexpected(wanted),
         }
+    }
+
+    /// Skips the last byte of a container. Returns its span.
+    #[inline]
+    fn leave(&mut self, start: usize) -> Span {
         self.at += 1;
         self.depth -= 1;
-        Ok(Span::new(start, self.at))
+        Span::new(start, self.at)
     }
 
     #[inline]
