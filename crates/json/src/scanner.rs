@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::Span;
 
-use super::{ScanError, ScanResult, StringEnds, StringSpan, number, strings};
+use super::{ScanError, ScanResult, StringEnds, StringSpan, number, strings, unescape};
 
 /// Deepest nesting of containers. Deeper input is refused, as every provider refuses it.
 const MAX_DEPTH: usize = 512;
@@ -35,6 +35,8 @@ pub struct JsonScanner<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
+    /// The key that was read last.
+    key: StringSpan,
     /// Finds the ends of strings.
     pub(super) marks: StringEnds,
     /// One span for each string read so far that has lone surrogates: from the first such escape
@@ -58,6 +60,7 @@ impl<'a> JsonScanner<'a> {
             bytes,
             at: 0,
             depth: 0,
+            key: StringSpan { span: Span::new(0, 0), escaped: false },
             marks: StringEnds::NONE,
             lone_surrogates,
             has_rewritable_escapes: false,
@@ -153,13 +156,24 @@ impl<'a> JsonScanner<'a> {
         &mut self,
         mut each: impl FnMut(&mut Self, &[u8], Span) -> ScanResult<()>,
     ) -> ScanResult<Span> {
-        let (start, mut more) = self.enter(b'{', b'}', "an object")?;
-        while more {
-            let (key, name) = self.field_key()?;
-            each(self, &key, name)?;
-            more = self.has_more(b'}', "`,` or `}`")?;
+        self.space();
+        let start = self.at;
+        self.enter(b'{', b'}', "an object")?;
+        while !self.is_behind(b'}') {
+            self.field_key()?;
+            let StringSpan { span, escaped } = self.key;
+            let name = Span { start: span.start - 1, end: span.end.saturating_add(1) };
+            let unescaped;
+            let key = if escaped {
+                unescaped = unescape(span.of(self.source));
+                unescaped.as_bytes()
+            } else {
+                self.bytes.get(span.start as usize..span.end as usize).unwrap_or(b"")
+            };
+            each(self, key, name)?;
+            self.next_item(b'}', "`,` or `}`")?;
         }
-        Ok(self.leave(start))
+        Ok(Span::new(start, self.at))
     }
 
     /// Reads an array. Calls `each` with the index of each element; `each` must read the element.
@@ -168,47 +182,49 @@ impl<'a> JsonScanner<'a> {
         &mut self,
         mut each: impl FnMut(&mut Self, usize) -> ScanResult<()>,
     ) -> ScanResult<Span> {
-        let (start, mut more) = self.enter(b'[', b']', "a list")?;
+        self.space();
+        let start = self.at;
+        self.enter(b'[', b']', "a list")?;
         let mut index = 0;
-        while more {
+        while !self.is_behind(b']') {
             self.count_element()?;
             each(self, index)?;
             index += 1;
-            more = self.has_more(b']', "`,` or `]`")?;
+            self.next_item(b']', "`,` or `]`")?;
         }
-        Ok(self.leave(start))
+        Ok(Span::new(start, self.at))
     }
 
-    // The steps of the two readers above. They are instantiated for every caller, so a module that is downloaded has
-    // the steps as functions; elsewhere they are worth their inlined copies.
+    // The steps of the two readers above, which are instantiated for every caller. Where the compiler optimizes for size,
+    // the steps stay functions, so they return nothing but an error: WebAssembly returns more than that through memory.
 
-    /// Opens a container. Returns its start, and whether something is in it.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
-    #[cfg_attr(target_family = "wasm", inline(never))]
-    fn enter(&mut self, first: u8, last: u8, wanted: &str) -> ScanResult<(usize, bool)> {
-        self.space();
-        let start = self.at;
+    /// Opens a container, and leaves it if it is empty.
+    #[inline]
+    fn enter(&mut self, first: u8, last: u8, wanted: &str) -> ScanResult<()> {
         self.open(first, wanted)?;
         self.space();
-        Ok((start, self.peek() != last))
+        if self.peek() == last {
+            self.leave();
+        }
+        Ok(())
     }
 
-    /// Reads a key and its colon. Returns the unescaped key, and its span with the quotes.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
-    #[cfg_attr(target_family = "wasm", inline(never))]
-    fn field_key(&mut self) -> ScanResult<(Cow<'a, [u8]>, Span)> {
+    /// Reads a key and its colon. The key is then in `self.key`.
+    #[inline]
+    fn field_key(&mut self) -> ScanResult<()> {
         self.space();
-        let key = self.string()?;
+        if self.peek() != b'"' {
+            return self.unexpected("a string");
+        }
+        self.at += 1;
+        let start = self.at;
+        let escaped = strings::skip(self)?;
+        self.key = StringSpan { span: Span::new(start, self.at), escaped };
+        self.at += 1;
         self.space();
         self.expect(b':', "`:`")?;
         self.space();
-        let (start, end) = (key.span.start as usize, key.span.end as usize);
-        let text = if key.escaped {
-            Cow::Owned(key.text(self.source).into_owned().into_bytes())
-        } else {
-            Cow::Borrowed(self.bytes.get(start..end).unwrap_or(b""))
-        };
-        Ok((text, Span::new(start - 1, end + 1)))
+        Ok(())
     }
 
     /// Fails if the array has more elements than are allowed.
@@ -222,27 +238,29 @@ impl<'a> JsonScanner<'a> {
         Ok(())
     }
 
-    /// Whether a comma follows, which is skipped, and not the end of the container.
-    #[cfg_attr(not(target_family = "wasm"), inline)]
-    #[cfg_attr(target_family = "wasm", inline(never))]
-    fn has_more(&mut self, last: u8, wanted: &str) -> ScanResult<bool> {
+    /// Moves behind a comma, or leaves the container.
+    #[inline]
+    fn next_item(&mut self, last: u8, wanted: &str) -> ScanResult<()> {
         self.space();
         match self.peek() {
-            b',' => {
-                self.at += 1;
-                Ok(true)
-            }
-            byte if byte == last => Ok(false),
-            _ => self.unexpected(wanted),
+            b',' => self.at += 1,
+            byte if byte == last => self.leave(),
+            _ => return self.unexpected(wanted),
         }
+        Ok(())
     }
 
-    /// Skips the last byte of a container. Returns its span.
+    /// Skips the last byte of a container.
     #[inline]
-    fn leave(&mut self, start: usize) -> Span {
+    fn leave(&mut self) {
         self.at += 1;
         self.depth -= 1;
-        Span::new(start, self.at)
+    }
+
+    /// Whether the byte before the current position is this one.
+    #[inline]
+    fn is_behind(&self, last: u8) -> bool {
+        self.bytes.get(self.at.wrapping_sub(1)) == Some(&last)
     }
 
     #[inline]
