@@ -1,8 +1,13 @@
 // How long the package takes, against what every program does anyway: JSON.parse and JSON.stringify.
 //
-//     node build.mjs && node bench.mjs
+//     node build.mjs && node bench.mjs             # `--native` also compares with the engine without WebAssembly
 //
 // The two are run in turns and measured in processor time, so that a busy machine says the same.
+
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 import { check, compact, convert, fix } from "foxwedge";
 
@@ -59,3 +64,29 @@ compare("fix, valid list, format named", () => fix(list, { format: "openai-chat"
 compare("fix, list with an open call", () => fix(poisoned), "stringify", written, 60);
 compare("convert, list to anthropic", () => convert(list, { to: "anthropic" }), "stringify", written, 60);
 compare("compact, bytes to a quarter", () => compact(bytes, { maxTokens: 60_000 }), "parse and stringify", roundTrip, 3);
+
+if (process.argv.includes("--native")) {
+  const folder = mkdtempSync(join(tmpdir(), "foxwedge-bench-"));
+  try {
+    compareNative("fix, 1 MB of bytes", bytes, folder);
+    compareNative("fix, the list as bytes", encoder.encode(JSON.stringify(list)), folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The fastest of many short rounds, here and in a native program: other programs only make a round slower. */
+function compareNative(name, document, folder) {
+  const file = join(folder, "document.json");
+  writeFileSync(file, document);
+  const options = ["--quiet", "--profile", "python", "-p", "foxwedge-embed", "--example", "call_time", "--", "fix", file];
+  const native = Number(execFileSync("cargo", ["run", ...options], { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }));
+  const runs = Math.max(1, Math.round(20 / native));
+  let fastest = Infinity;
+  for (let round = 0; round < 80; round++) {
+    const started = performance.now();
+    for (let at = 0; at < runs; at++) fix(document);
+    fastest = Math.min(fastest, (performance.now() - started) / runs);
+  }
+  console.log(`${name.padEnd(34)} ${fastest.toFixed(3)} ms = ${(fastest / native).toFixed(2)} × native (${native.toFixed(3)} ms)`);
+}

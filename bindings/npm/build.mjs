@@ -1,4 +1,4 @@
-// Builds the package: its modules, and the CommonJS files from those in src/.
+// Builds the package: its modules, the CommonJS files from those in src/, and the launcher of the command line.
 //
 //     node build.mjs
 
@@ -10,18 +10,25 @@ const here = new URL(".", import.meta.url);
 const root = new URL("../../", here);
 const target = "wasm32-unknown-unknown";
 
-// The small module first: it is what most programs load. The second one also reads session files and
-// message lists of the AI SDK, converts streams and explains errors. The third one follows agents.
-const modules = { "foxwedge.wasm": "requests", "foxwedge-all.wasm": "all", "foxwedge-follow.wasm": "follow" };
-for (const [file, feature] of Object.entries(modules)) {
-  const options = ["--profile", "wasm", "--target", target, "--no-default-features", "--features", feature];
+// The small module first: it is what most programs load. The second one also knows session files and
+// message lists of the AI SDK, converts responses and streams, and explains errors. The third one follows agents. The last
+// one is the first one again, built for speed: Node reads it from a disk, browsers download the other.
+const modules = {
+  "foxwedge.wasm": ["requests", "wasm"],
+  "foxwedge-all.wasm": ["all", "wasm"],
+  "foxwedge-follow.wasm": ["follow", "wasm"],
+  "foxwedge-node.wasm": ["requests", "wasm-speed"],
+};
+for (const [file, [feature, profile]] of Object.entries(modules)) {
+  const options = ["--profile", profile, "--target", target, "--no-default-features", "--features", feature];
   execFileSync("cargo", ["build", "-p", "foxwedge-wasm", ...options], {
     cwd: root,
     stdio: "inherit",
-    // Every runtime of the last years has it, and the scanner is made for it.
-    env: { ...process.env, RUSTFLAGS: "-C target-feature=+simd128" },
+    // Every runtime of the last years has SIMD, and the scanner is made for it. The linker leaves five bytes for every
+    // number of a function unless it is told to.
+    env: { ...process.env, RUSTFLAGS: "-C target-feature=+simd128 -C link-arg=--compress-relocations" },
   });
-  copyFileSync(new URL(`target/${target}/wasm/foxwedge_wasm.wasm`, root), new URL(file, here));
+  copyFileSync(new URL(`target/${target}/${profile}/foxwedge_wasm.wasm`, root), new URL(file, here));
   const bytes = readFileSync(new URL(file, here));
   console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} compressed`);
 }
@@ -31,6 +38,14 @@ mkdirSync(new URL("cjs/hosts/", here), { recursive: true });
 for (const file of ["", "hosts/"].flatMap((folder) => scripts(folder)).filter((file) => !/web\.js$/.test(file))) {
   const source = readFileSync(new URL(`src/${file}`, here), "utf8");
   writeFileSync(new URL(`cjs/${file.replace(/\.js$/, ".cjs")}`, here), commonJs(source));
+}
+
+// The command line: the launcher of `@foxwedge/cli`, which finds the binary of the platform.
+const launcher = new URL("packaging/npm/cli/bin/", root);
+mkdirSync(new URL("bin/", here), { recursive: true });
+for (const file of readdirSync(launcher)) {
+  const source = readFileSync(new URL(file, launcher), "utf8").replace('require("./resolve.js")', 'require("./resolve.cjs")');
+  writeFileSync(new URL(`bin/${file.replace(/\.js$/, ".cjs")}`, here), source, { mode: 0o755 });
 }
 
 function scripts(folder) {

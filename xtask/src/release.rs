@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::{Outcome, ci, options::TaskOptions, workspace};
 
+pub(crate) use npm::pack_platform;
 pub(crate) use targets::{ReleaseTarget, TARGETS};
 
 /// The targets that `--try` builds and tries.
@@ -80,6 +81,12 @@ fn build(target: &ReleaseTarget) -> Result<PathBuf, String> {
     let mut command = ci::command();
     command.args(["build", "--profile", PROFILE, "--package", "foxwedge", "--locked"]);
     command.args(["--target", target.triple]);
+    if target.triple.ends_with("-musl") {
+        // The program relocates itself at its start, and its list of places is a megabyte unless it is packed. A system
+        // library may be too old for that, so this is for static programs only.
+        let flag = "-Clink-arg=-Wl,-z,pack-relative-relocs";
+        command.arg("--config").arg(format!("target.{}.rustflags=[\"{flag}\"]", target.triple));
+    }
     let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;
     if !status.success() {
         return Err(format!("foxwedge cannot be built for {}", target.triple));

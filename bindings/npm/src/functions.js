@@ -28,7 +28,7 @@ export function functionsOf(engines) {
   }
 
   function convertResponse(input, options) {
-    const { report, document } = run("convert-response", input, options);
+    const { report, document } = engines.all().call("convert-response", documentOf(input), options);
     return { ...report, ...written(input, document) };
   }
 

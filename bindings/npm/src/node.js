@@ -1,11 +1,11 @@
-// Node, Deno and Bun: a module is compiled when the first function needs it.
+// Node, Deno and Bun: a module is compiled when the first function needs it. That for requests is built for speed.
 
 import { readFileSync } from "node:fs";
 
 import { Engines } from "./engine.js";
 import { functionsOf } from "./functions.js";
 
-const small = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge.wasm", import.meta.url)));
+const small = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge-node.wasm", import.meta.url)));
 const all = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge-all.wasm", import.meta.url)));
 const foxwedge = functionsOf(new Engines(small, all));
 

@@ -21,7 +21,7 @@ export async function load(source) {
   modules.small ??= await compiled(source ?? fetch(new URL("../foxwedge.wasm", import.meta.url)));
 }
 
-/** Loads the engine with everything: also session files, lists of the AI SDK, streams and explanations. */
+/** Loads the engine with everything: also session files, lists of the AI SDK, responses, streams and explanations. */
 export async function loadAll(source) {
   modules.all ??= await compiled(source ?? fetch(new URL("../foxwedge-all.wasm", import.meta.url)));
 }

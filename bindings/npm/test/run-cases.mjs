@@ -12,7 +12,7 @@ import { compareCases, compareFollowed } from "./cases.js";
 
 const [table, followed, browser] = process.argv.slice(2);
 const module = (name) => () => new WebAssembly.Module(readFileSync(new URL(`../${name}`, import.meta.url)));
-const modules = () => new Engines(module("foxwedge.wasm"), module("foxwedge-all.wasm"));
+const modules = () => new Engines(module("foxwedge-node.wasm"), module("foxwedge-all.wasm"));
 const follower = () => new Engine(module("foxwedge-follow.wasm")());
 const [cases, steps] = browser
   ? await inBrowser()

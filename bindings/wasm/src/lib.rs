@@ -1,4 +1,4 @@
-//! The exports of `foxwedge.wasm`, `foxwedge-all.wasm` and `foxwedge-follow.wasm`.
+//! The exports of `foxwedge.wasm` (and `foxwedge-node.wasm`), `foxwedge-all.wasm` and `foxwedge-follow.wasm`.
 //!
 //! A caller asks for a place with [`input`], writes the operation, the options and the document into
 //! it one after the other, and calls. The reply stays in this module's memory until the next call:

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::sorting::sort_by_key;
 use crate::{
     Span,
     draft::{Draft, DraftCall, Message, MessageLayout, Part, PartKind},
@@ -48,7 +49,8 @@ fn fill_report(draft: &Draft<'_>, options: &CheckOptions, mut report: Report) ->
         report.push(finding);
     });
     cosmetic.spare_thinking(draft, options, &mut report);
-    report.findings.sort_by_key(|finding| (finding.location.message, finding.location.span.start));
+    let place = |finding: &Finding| (finding.location.message, finding.location.span.start);
+    sort_by_key(&mut report.findings, place);
     report
 }
 
@@ -64,7 +66,7 @@ pub(crate) fn finding_messages(
             messages.push(finding.location.message);
         }
     });
-    messages.sort_unstable();
+    sort_by_key(&mut messages, |message| *message);
     messages.dedup();
     messages
 }

@@ -5,6 +5,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use crate::sorting::sort_by_key;
 use crate::{Span, rules::RuleSet};
 
 mod features;
@@ -445,7 +446,7 @@ impl<'a> Draft<'a> {
         for (at, message) in self.messages.iter().enumerate() {
             parts.extend(self.parts_of(message).iter().map(|part| (part.span, at)));
         }
-        parts.sort_unstable_by_key(|(span, _)| span.start);
+        sort_by_key(&mut parts, |(span, _)| span.start);
         for (span, found) in spans.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
             let after = parts.partition_point(|(part, _)| part.start <= span.start);
             let nearest = after.checked_sub(1).and_then(|at| parts.get(at));

@@ -18,6 +18,7 @@ mod repair;
 pub mod compact;
 mod explain;
 mod nearest;
+pub mod sorting;
 
 pub use check::{CheckOptions, check, display_id};
 pub use draft::{

@@ -8,6 +8,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
+use crate::sorting::sort_by_key;
 use crate::{
     draft::{
         AnswerShape, CallFamily, Draft, DraftCall, Format, Message, MessageLayout, PartKind, Role,
@@ -386,7 +387,7 @@ pub(crate) fn prefer_real_answers(
             replace_answer(draft, pairing, empty_call, last, second, &mut changed);
         }
     }
-    changed.sort_unstable();
+    sort_by_key(&mut changed, |answer| *answer);
     changed.dedup();
     changed
 }

@@ -2,7 +2,6 @@
 
 use foxwedge_core::{Format, Profile};
 use foxwedge_formats::{
-    AiSdkList,
     convert::{self, ConversionOptions, ToolNotation},
     detect,
     model::IdentifierReplacement,
@@ -31,22 +30,15 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
         ..ConversionOptions::default()
     };
     let target = options.text("to")?;
-    let list = match target.as_deref() {
-        Some("ai-sdk-ui") => Some(AiSdkList::Ui),
-        Some("ai-sdk-model") => Some(AiSdkList::Model),
-        _ => None,
-    };
-    let (to, converted) = match list {
-        Some(list) => {
-            let name = target.as_deref().unwrap_or_default();
-            (name, convert::message_list(source, from, list, &conversion))
-        }
-        None => {
+    let (to, converted) = match target.as_deref() {
+        Some(name @ "ai-sdk-ui") => (name, list::convert(source, from, true, &conversion)?),
+        Some(name @ "ai-sdk-model") => (name, list::convert(source, from, false, &conversion)?),
+        _ => {
             let to = target_format(&options)?;
-            (to.name(), convert::request(source, from, to, &conversion))
+            let converted = convert::request(source, from, to, &conversion);
+            (to.name(), converted.map_err(CallError::unreadable)?)
         }
     };
-    let converted = converted.map_err(CallError::unreadable)?;
     let edits = converted.source_edits.iter().chain(converted.target_edits.iter());
     let report = ReportObject::new()
         .text("from", from.name())
@@ -62,6 +54,37 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
     Ok(CallReply { report, document: Some(converted.body.into_bytes()) })
 }
 
+/// Message lists of the AI SDK.
+mod list {
+    use foxwedge_core::Format;
+    use foxwedge_formats::convert::{ConversionOptions, ConvertedRequest};
+
+    use crate::CallError;
+
+    #[cfg(feature = "sessions")]
+    pub(super) fn convert(
+        source: &str,
+        from: Format,
+        ui: bool,
+        options: &ConversionOptions,
+    ) -> Result<ConvertedRequest, CallError> {
+        use foxwedge_formats::{AiSdkList, convert::message_list};
+        let list = if ui { AiSdkList::Ui } else { AiSdkList::Model };
+        message_list(source, from, list, options).map_err(CallError::unreadable)
+    }
+
+    #[cfg(not(feature = "sessions"))]
+    pub(super) fn convert(
+        _: &str,
+        _: Format,
+        _: bool,
+        _: &ConversionOptions,
+    ) -> Result<ConvertedRequest, CallError> {
+        Err(CallError::new("left-out", "this module writes no message lists"))
+    }
+}
+
+#[cfg(feature = "responses")]
 pub(crate) fn response(source: &str, options: &str) -> Result<CallReply, CallError> {
     let options = CallOptions::read(options, &["from", "to", "model"])?;
     let Some(from) = options.format("from")? else {

@@ -30,7 +30,7 @@
 //! # Features
 //!
 //! A small module leaves out `sessions` (session files and the message lists of the AI SDK),
-//! `streams`, `explanations` or `follow`. A document that it would need them for is an error of the kind
+//! `responses` (whole and as streams), `explanations` or `follow`. A document that it would need them for is an error of the kind
 //! `left-out`; it is never read as something else.
 //!
 //! Pure: no clock, no files, no network.
@@ -46,7 +46,7 @@ mod follow;
 mod history;
 mod options;
 mod report;
-#[cfg(feature = "streams")]
+#[cfg(feature = "responses")]
 mod stream;
 mod reply_json;
 mod text_options;
@@ -55,7 +55,7 @@ mod text_options;
 pub use follow::FollowCall;
 pub use options::CallError;
 pub use reply_json::{DocumentForm, document_json};
-#[cfg(feature = "streams")]
+#[cfg(feature = "responses")]
 pub use stream::StreamCall;
 pub use text_options::options_from_texts;
 
@@ -78,6 +78,7 @@ pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply
         "check" => check::check(document, options),
         "fix" => check::fix(document, options),
         "convert" => convert::request(text()?, options),
+        #[cfg(feature = "responses")]
         "convert-response" => convert::response(text()?, options),
         "compact" => compact::compact(text()?, options),
         #[cfg(feature = "sessions")]

@@ -10,6 +10,7 @@ mod ui_messages;
 
 use std::collections::HashMap;
 
+use foxwedge_core::sorting::sort_by_key;
 use foxwedge_core::{Format, PlaceholderLanguage, Profile, classify_open_call, placeholder_text};
 
 use crate::conversation::{
@@ -68,7 +69,7 @@ pub(crate) fn encode(
         AiSdkList::Ui => ui_messages::write(&mut encoder, &groups),
         AiSdkList::Model => model_messages::write(&mut encoder, &groups),
     };
-    encoder.losses.sort_by_key(|loss| loss.location);
+    sort_by_key(&mut encoder.losses, |loss| loss.location);
     EncodedList { body, losses: encoder.losses, renamed: encoder.call_ids.renamed }
 }
 

@@ -71,6 +71,7 @@ mod tape;
 mod write;
 mod splice;
 
+pub use number::compare_number;
 pub use scanner::{JsonScanner, JsonShape};
 pub use span::Span;
 pub use splice::{

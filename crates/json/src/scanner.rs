@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::Span;
 
-use super::{ScanError, ScanResult, StringEnds, StringSpan, number, strings};
+use super::{ScanError, ScanResult, StringEnds, StringSpan, number, strings, unescape};
 
 /// Deepest nesting of containers. Deeper input is refused, as every provider refuses it.
 const MAX_DEPTH: usize = 512;
@@ -35,6 +35,8 @@ pub struct JsonScanner<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: usize,
+    /// The key that was read last.
+    key: StringSpan,
     /// Finds the ends of strings.
     pub(super) marks: StringEnds,
     /// One span for each string read so far that has lone surrogates: from the first such escape
@@ -58,6 +60,7 @@ impl<'a> JsonScanner<'a> {
             bytes,
             at: 0,
             depth: 0,
+            key: StringSpan { span: Span::new(0, 0), escaped: false },
             marks: StringEnds::NONE,
             lone_surrogates,
             has_rewritable_escapes: false,
@@ -155,40 +158,21 @@ impl<'a> JsonScanner<'a> {
     ) -> ScanResult<Span> {
         self.space();
         let start = self.at;
-        self.open(b'{', "an object")?;
-        self.space();
-        if self.peek() == b'}' {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(Span::new(start, self.at));
-        }
-        loop {
-            self.space();
-            let key = self.string()?;
-            self.space();
-            self.expect(b':', "`:`")?;
-            self.space();
-            let name = Span::new(key.span.start as usize - 1, key.span.end as usize + 1);
-            if key.escaped {
-                let text = key.text(self.source).into_owned();
-                each(self, text.as_bytes(), name)?;
+        self.enter(b'{', b'}', "an object")?;
+        while !self.is_behind(b'}') {
+            self.field_key()?;
+            let StringSpan { span, escaped } = self.key;
+            let name = Span { start: span.start - 1, end: span.end.saturating_add(1) };
+            let unescaped;
+            let key = if escaped {
+                unescaped = unescape(span.of(self.source));
+                unescaped.as_bytes()
             } else {
-                let bytes = self.bytes;
-                each(
-                    self,
-                    bytes.get(key.span.start as usize..key.span.end as usize).unwrap_or(b""),
-                    name,
-                )?;
-            }
-            self.space();
-            match self.peek() {
-                b',' => self.at += 1,
-                b'}' => break,
-                _ => return self.unexpected("`,` or `}`"),
-            }
+                self.bytes.get(span.start as usize..span.end as usize).unwrap_or(b"")
+            };
+            each(self, key, name)?;
+            self.next_item(b'}', "`,` or `}`")?;
         }
-        self.at += 1;
-        self.depth -= 1;
         Ok(Span::new(start, self.at))
     }
 
@@ -200,30 +184,83 @@ impl<'a> JsonScanner<'a> {
     ) -> ScanResult<Span> {
         self.space();
         let start = self.at;
-        self.open(b'[', "a list")?;
-        self.space();
-        if self.peek() == b']' {
-            self.at += 1;
-            self.depth -= 1;
-            return Ok(Span::new(start, self.at));
-        }
-        for index in 0.. {
-            self.space();
-            self.remaining_elements = match self.remaining_elements.checked_sub(1) {
-                Some(remaining) => remaining,
-                None => return self.fail("more messages and parts than allowed"),
-            };
+        self.enter(b'[', b']', "a list")?;
+        let mut index = 0;
+        while !self.is_behind(b']') {
+            self.count_element()?;
             each(self, index)?;
-            self.space();
-            match self.peek() {
-                b',' => self.at += 1,
-                b']' => break,
-                _ => return self.unexpected("`,` or `]`"),
-            }
+            index += 1;
+            self.next_item(b']', "`,` or `]`")?;
+        }
+        Ok(Span::new(start, self.at))
+    }
+
+    // The steps of the two readers above, which are instantiated for every caller. Where the compiler optimizes for size,
+    // the steps stay functions, so they return nothing but an error: WebAssembly returns more than that through memory.
+
+    /// Opens a container, and leaves it if it is empty.
+    #[inline]
+    fn enter(&mut self, first: u8, last: u8, wanted: &str) -> ScanResult<()> {
+        self.open(first, wanted)?;
+        self.space();
+        if self.peek() == last {
+            self.leave();
+        }
+        Ok(())
+    }
+
+    /// Reads a key and its colon. The key is then in `self.key`.
+    #[inline]
+    fn field_key(&mut self) -> ScanResult<()> {
+        self.space();
+        if self.peek() != b'"' {
+            return self.unexpected("a string");
         }
         self.at += 1;
+        let start = self.at;
+        let escaped = strings::skip(self)?;
+        self.key = StringSpan { span: Span::new(start, self.at), escaped };
+        self.at += 1;
+        self.space();
+        self.expect(b':', "`:`")?;
+        self.space();
+        Ok(())
+    }
+
+    /// Fails if the array has more elements than are allowed.
+    #[inline]
+    fn count_element(&mut self) -> ScanResult<()> {
+        self.space();
+        match self.remaining_elements.checked_sub(1) {
+            Some(remaining) => self.remaining_elements = remaining,
+            None => return self.fail("more messages and parts than allowed"),
+        }
+        Ok(())
+    }
+
+    /// Moves behind a comma, or leaves the container.
+    #[inline]
+    fn next_item(&mut self, last: u8, wanted: &str) -> ScanResult<()> {
+        self.space();
+        match self.peek() {
+            b',' => self.at += 1,
+            byte if byte == last => self.leave(),
+            _ => return self.unexpected(wanted),
+        }
+        Ok(())
+    }
+
+    /// Skips the last byte of a container.
+    #[inline]
+    fn leave(&mut self) {
+        self.at += 1;
         self.depth -= 1;
-        Ok(Span::new(start, self.at))
+    }
+
+    /// Whether the byte before the current position is this one.
+    #[inline]
+    fn is_behind(&self, last: u8) -> bool {
+        self.bytes.get(self.at.wrapping_sub(1)) == Some(&last)
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! Finds and recognizes message lists of the AI SDK.
 
+use std::borrow::Cow;
+
 use foxwedge_core::Span;
-use foxwedge_json::{JsonScanner, JsonShape, array_elements, field_text, field_value};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult};
 
 use super::SessionAgent;
 
@@ -34,37 +36,89 @@ const MAX_MESSAGES: usize = 64;
 pub fn detect(source: &str) -> Option<SessionAgent> {
     let mut scan = JsonScanner::within(source, Span::new(list_start(source)?, source.len()));
     let mut found = None;
-    let mut count = 0;
     // The result is ignored: a torn list is recognized by its beginning.
-    let _ = scan.array(|scan, _| {
-        if found.is_some() || count == MAX_MESSAGES || scan.shape()? != JsonShape::Object {
+    let _ = scan.array(|scan, index| {
+        if found.is_some() || index == MAX_MESSAGES || scan.shape()? != JsonShape::Object {
             return scan.fail("enough");
         }
-        count += 1;
-        found = detect_message(source, scan.skip()?);
+        found = detect_message(scan)?;
         Ok(())
     });
     found.filter(|_| is_single_value(source))
 }
 
-fn detect_message(source: &str, message: Span) -> Option<SessionAgent> {
-    let role = field_text(source, message, "role")?;
-    let list = |key: &str| {
-        let list = field_value(source, message, key)?;
-        list.of(source).starts_with('[').then(|| array_elements(source, list))
-    };
-    let kind = |part: &Span| field_text(source, *part, "type");
+/// Reads a message. Fails at one that no list of the AI SDK has, because it has calls as OpenAI writes them.
+fn detect_message(scan: &mut JsonScanner<'_>) -> ScanResult<Option<SessionAgent>> {
+    // The first of several fields of a name counts.
+    let mut role: Option<Option<Cow<'_, str>>> = None;
+    let (mut parts, mut content) = (None, None);
+    scan.object(|scan, key, _| {
+        match key {
+            b"role" if role.is_none() => role = Some(read_text(scan)?),
+            b"parts" if parts.is_none() => parts = Some(read_list(scan)?),
+            b"content" if content.is_none() => content = Some(read_list(scan)?),
+            b"tool_calls" | b"tool_call_id" => return scan.fail("a message of another format"),
+            _ => return scan.skip().map(drop),
+        }
+        Ok(())
+    })?;
+    let Some(role) = role.flatten() else { return Ok(None) };
     if matches!(&*role, "system" | "user" | "assistant")
-        && let Some(parts) = list("parts")
+        && let Some(parts) = parts.flatten()
     {
-        let typed = !parts.is_empty() && parts.iter().all(|part| kind(part).is_some());
-        return typed.then_some(SessionAgent::AiSdkUi);
+        return Ok((parts.are_typed && !parts.is_empty).then_some(SessionAgent::AiSdkUi));
     }
-    let is_tool_part = |part: &Span| {
-        matches!(kind(part).as_deref(), Some("tool-call" | "tool-result"))
-            && field_value(source, *part, "toolCallId").is_some()
-    };
-    list("content")?.iter().any(is_tool_part).then_some(SessionAgent::AiSdkModel)
+    let has_tool_part = content.flatten().is_some_and(|content| content.has_tool_part);
+    Ok(has_tool_part.then_some(SessionAgent::AiSdkModel))
+}
+
+/// What is known of the parts of a message.
+struct PartList {
+    is_empty: bool,
+    /// Every part has a type.
+    are_typed: bool,
+    /// One of the parts is a call or a result of the AI SDK.
+    has_tool_part: bool,
+}
+
+/// Reads a list of parts; `None` if the value is no list.
+fn read_list(scan: &mut JsonScanner<'_>) -> ScanResult<Option<PartList>> {
+    if scan.shape()? != JsonShape::Array {
+        return scan.skip().map(|_| None);
+    }
+    let mut list = PartList { is_empty: true, are_typed: true, has_tool_part: false };
+    scan.array(|scan, _| {
+        list.is_empty = false;
+        if scan.shape()? != JsonShape::Object {
+            list.are_typed = false;
+            return scan.skip().map(drop);
+        }
+        let mut kind: Option<Option<Cow<'_, str>>> = None;
+        let mut has_call_id = false;
+        scan.object(|scan, key, _| {
+            has_call_id |= key == b"toolCallId";
+            if key == b"type" && kind.is_none() {
+                kind = Some(read_text(scan)?);
+                return Ok(());
+            }
+            scan.skip().map(drop)
+        })?;
+        let kind = kind.flatten();
+        list.are_typed &= kind.is_some();
+        list.has_tool_part |=
+            has_call_id && matches!(kind.as_deref(), Some("tool-call" | "tool-result"));
+        Ok(())
+    })?;
+    Ok(Some(list))
+}
+
+/// Reads a text; `None` if the value is no string.
+fn read_text<'a>(scan: &mut JsonScanner<'a>) -> ScanResult<Option<Cow<'a, str>>> {
+    if scan.shape()? != JsonShape::String {
+        return scan.skip().map(|_| None);
+    }
+    let source = scan.source();
+    Ok(Some(scan.string()?.text(source)))
 }
 
 /// Whether a text is one JSON value, whole or torn. Several values are several conversations.

@@ -23,7 +23,7 @@ pub(super) fn platform_archive(target: &ReleaseTarget) -> String {
 }
 
 /// Makes the package of a platform.
-pub(super) fn pack_platform(
+pub(crate) fn pack_platform(
     target: &ReleaseTarget,
     binary: &Path,
     files: &Path,

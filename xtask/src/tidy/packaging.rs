@@ -15,7 +15,8 @@ const MANIFESTS: [&str; 3] = [
     "clients/typescript/package.json",
 ];
 
-const LAUNCHER: &str = "packaging/npm/cli/package.json";
+/// Manifests of packages with the launcher.
+const LAUNCHERS: [&str; 2] = ["packaging/npm/cli/package.json", "bindings/npm/package.json"];
 const FORMULA: &str = "packaging/homebrew/foxwedge.rb";
 const SCRIPT: &str = "packaging/install.sh";
 const WORKFLOW: &str = ".github/workflows/release.yml";
@@ -27,7 +28,9 @@ pub(super) fn check(files: &[File]) -> Vec<Complaint> {
         with_file(files, name, &mut complaints, manifest_version);
     }
     with_file(files, "Cargo.toml", &mut complaints, dependency_versions);
-    with_file(files, LAUNCHER, &mut complaints, launcher);
+    for name in LAUNCHERS {
+        with_file(files, name, &mut complaints, launcher);
+    }
     with_file(files, FORMULA, &mut complaints, |text| every_target(text, in_formula));
     with_file(files, SCRIPT, &mut complaints, |text| every_target(text, in_script));
     with_file(files, WORKFLOW, &mut complaints, |text| every_target(text, in_workflow));
@@ -140,7 +143,7 @@ mod tests {
         assert_eq!(dependency_versions(manifest).len(), 1);
         assert_eq!(every_target("", in_workflow).len(), TARGETS.len());
         assert_eq!(every_target("", in_formula).len(), 4);
-        assert_eq!(check(&[]).len(), MANIFESTS.len() + 6);
+        assert_eq!(check(&[]).len(), MANIFESTS.len() + LAUNCHERS.len() + 5);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::{
     },
     units::{Unit, UnitHold},
 };
+use crate::sorting::sort_by_key;
 
 /// Plans to drop the oldest units until the rest fits. Shrinks answers in units that have to stay
 /// and are too large.
@@ -104,7 +105,7 @@ impl<'p, 's, 'a> IncrementalBudget<'p, 's, 'a> {
                 self.shorten(at);
             }
         }
-        self.plan.dropped.sort_by_key(|dropped| dropped.messages.start);
+        sort_by_key(&mut self.plan.dropped, |dropped| dropped.messages.start);
     }
 
     /// Drops the oldest units until the goal is reached; the newest unit stays.

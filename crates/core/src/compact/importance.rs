@@ -16,6 +16,7 @@ use super::{
     units::UnitHold,
 };
 use crate::draft::PartKind;
+use crate::sorting::sort_by_key;
 
 /// Plans to drop the least important units until the rest fits.
 ///
@@ -52,7 +53,7 @@ pub fn plan_importance(
             plan.dropped.push(DroppedUnit { messages: unit.messages.clone(), tokens, reason });
         }
     }
-    plan.dropped.sort_by_key(|dropped| dropped.messages.start);
+    sort_by_key(&mut plan.dropped, |dropped| dropped.messages.start);
     budget::shrink_to_fit(input, plan, limits)
 }
 

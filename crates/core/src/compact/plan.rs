@@ -11,6 +11,7 @@ use super::{
     weights::TokenWeights,
     window::HistoryFraction,
 };
+use crate::sorting::sort_by_key;
 use crate::transcript::Transcript;
 
 /// The input of a strategy: a valid history, split into units, with token weights.
@@ -41,7 +42,7 @@ impl<'s, 'a> CompactionInput<'s, 'a> {
     ) -> CompactionInput<'s, 'a> {
         let mut units = split_units(transcript.draft(), transcript.pairing());
         let mut pinned: Vec<usize> = pins.iter().filter_map(|&pin| unit_at(&units, pin)).collect();
-        pinned.sort_unstable();
+        sort_by_key(&mut pinned, |unit| *unit);
         pinned.dedup();
         for &at in &pinned {
             if let Some(unit) = units.get_mut(at).filter(|unit| unit.hold == UnitHold::Free) {

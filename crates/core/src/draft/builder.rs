@@ -1,5 +1,6 @@
 //! Builds a draft message by message and records which features occur.
 
+use crate::sorting::sort_by_key;
 use std::sync::Arc;
 
 use super::{
@@ -146,7 +147,7 @@ impl<'a> DraftBuilder<'a> {
             self.draft.features.insert(DraftFeatures::UNRESOLVED_REFERENCE);
         }
         if !self.draft.body.owned_calls.is_sorted_by_key(|call| call.start) {
-            Arc::make_mut(&mut self.draft.body.owned_calls).sort_by_key(|call| call.start);
+            sort_by_key(Arc::make_mut(&mut self.draft.body.owned_calls), |call| call.start);
         }
         if !self.draft.body.defects.is_empty() {
             self.draft.features.insert(DraftFeatures::FILE_DEFECT);

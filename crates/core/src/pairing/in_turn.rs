@@ -7,6 +7,7 @@ use super::{
     join_answer,
 };
 use crate::draft::{Draft, Format, PartKind};
+use crate::sorting::sort_by_key;
 
 /// Above this many calls in a turn, a hash table pays off.
 const SMALL_TURN: usize = 12;
@@ -111,7 +112,7 @@ fn match_last_message(draft: &Draft<'_>, pairing: &mut CallPairing, turn: usize)
             let room = answers.len() - chosen.len();
             chosen.extend(in_message.iter().take(room));
         }
-        chosen.sort_unstable();
+        sort_by_key(&mut chosen, |call| *call);
         // Where answers name their tool, the names decide.
         let name = |call: usize| call_at(draft, pairing.calls[call].part())?.name.as_deref();
         let answer_tool = |answer: usize| match &draft.parts[pairing.answers[answer].part()].kind {

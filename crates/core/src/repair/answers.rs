@@ -5,6 +5,7 @@ use super::{
     pairs::{AnswerAction, PairingDecisions, PlaceholderTexts, placeholder_part, quoted_part},
     state::RepairState,
 };
+use crate::sorting::sort_by_key;
 use crate::{
     draft::{ContentShape, Draft, Message, MessageLayout, PartKind, Role},
     pairing::{CallPairing, ResultMatch, call_at},
@@ -54,9 +55,7 @@ pub(super) fn move_answers<'a>(
     }
     let mut messages = Vec::with_capacity(old.len() + decisions.placeholders.len());
     // Calls are numbered in the order of their turns.
-    if !moved.is_sorted_by_key(|(call, _)| *call) {
-        moved.sort_by_key(|(call, _)| *call);
-    }
+    sort_by_key(&mut moved, |(call, _)| *call);
     let mut moved = moved.into_iter().peekable();
     let running = decisions.running.map_or(usize::MAX, |at| turn_start(draft, at));
     let late_quotes = old.iter_mut().zip(&quotes).skip(running).filter(|(_, quote)| **quote);
@@ -103,7 +102,7 @@ pub(super) fn move_answers<'a>(
             home.extend(existing);
             // Each message of the turn is followed by its own answers.
             if draft.layout() == MessageLayout::Chat {
-                home.sort_by_key(|(call, _)| {
+                sort_by_key(&mut home, |(call, _)| {
                     pairing.calls.get(*call).map_or(usize::MAX, |it| it.message())
                 });
             }

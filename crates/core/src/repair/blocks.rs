@@ -5,6 +5,7 @@ use super::{
     pairs::{AnswerAction, PairingDecisions, PlaceholderTexts, placeholder_part, quoted_part},
     state::RepairState,
 };
+use crate::sorting::sort_by_key;
 use crate::{
     draft::{ContentShape, Draft, Role},
     pairing::{CallPairing, call_at},
@@ -56,9 +57,7 @@ pub(super) fn move_answers<'a>(
     // New user messages: (index of the message they follow, message).
     let mut new_messages: Vec<(usize, RepairedMessage<'a>)> = Vec::new();
     // Calls are numbered in the order of their turns.
-    if !received.is_sorted_by_key(|(call, _)| *call) {
-        received.sort_by_key(|(call, _)| *call);
-    }
+    sort_by_key(&mut received, |(call, _)| *call);
     let mut received = received.into_iter().peekable();
     while let Some(&(call, _)) = received.peek() {
         let turn = &pairing.turns[pairing.calls[call].turn()];
@@ -205,7 +204,7 @@ fn insert_messages<'a>(
     mut new_messages: Vec<(usize, RepairedMessage<'a>)>,
     emptied: &[bool],
 ) {
-    new_messages.sort_by_key(|(at, _)| *at);
+    sort_by_key(&mut new_messages, |(at, _)| *at);
     let mut new_messages = new_messages.into_iter().peekable();
     let mut new = opening;
     new.reserve_exact(state.messages.len() + new_messages.len());

@@ -4,6 +4,7 @@ use super::{
     ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, ids::hash, is_allowed, media,
     state::RepairState,
 };
+use crate::sorting::sort_by_key;
 use crate::{
     check::{self, CheckOptions, display_id},
     draft::{
@@ -403,7 +404,7 @@ fn replace_references(state: &mut RepairState<'_, '_>) {
             state.note_edit(604, Strategy::Recode, at, Vec::new(), note);
         }
     }
-    state.replacements.sort_unstable_by_key(|replacement| replacement.span.start);
+    sort_by_key(&mut state.replacements, |replacement| replacement.span.start);
 }
 
 fn remove_empty_messages(state: &mut RepairState<'_, '_>, rules: RuleSet, early: bool) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{RepairedMessage, RepairedPart, content::found_messages, order, state::RepairState};
+use crate::sorting::{sort_by, sort_by_key};
 use crate::{
     draft::{ContentShape, Draft, Format, MessageFlags, MessageLayout, PartKind, Role},
     pairing::{CallPairing, call_at},
@@ -106,7 +107,7 @@ pub(super) fn join_turns(state: &mut RepairState<'_, '_>) {
             for (at, turn_answers) in turn.messages().zip(answers) {
                 state.messages.extend(old[at].take());
                 let mut turn_answers = turn_answers;
-                turn_answers.sort_unstable();
+                sort_by_key(&mut turn_answers, |at| *at);
                 state.messages.extend(turn_answers.into_iter().filter_map(|at| old[at].take()));
             }
             state.messages.extend(old[turn.home()].iter_mut().filter_map(Option::take));
@@ -136,7 +137,7 @@ fn split_item_turns<'a>(state: &mut RepairState<'_, 'a>, draft: &Draft<'a>, pair
                 let at = call.answer().map(|answer| pairing.answers[answer].message());
                 answers.extend(at.filter(|at| turn.home().contains(at)));
             }
-            answers.sort_unstable();
+            sort_by_key(&mut answers, |at| *at);
             let ids: Vec<String> = answers
                 .iter()
                 .flat_map(|&at| draft.parts_of(&draft.messages[at]))
@@ -348,7 +349,7 @@ fn declare_tools(state: &mut RepairState<'_, '_>) {
             names.extend(call.name.as_deref().map(str::to_owned));
         }
     }
-    names.sort();
+    sort_by(&mut names, String::cmp);
     names.dedup();
     if names.is_empty() {
         names.push("unknown_tool".to_owned());

@@ -3,6 +3,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
+use crate::sorting::sort_by_key;
 use crate::{
     check::RuleContext,
     draft::{Draft, Message, MessageFlags, MessageLayout, Part, PartKind},
@@ -114,7 +115,7 @@ pub(crate) fn dead_calls_with_owned(draft: &Draft<'_>) -> Vec<(usize, usize)> {
             matches!(part.kind, PartKind::Call(_)) && owner.is_some_and(|id| ids.contains(id))
         }));
     }
-    dead.sort_unstable();
+    sort_by_key(&mut dead, |place| *place);
     dead
 }
 

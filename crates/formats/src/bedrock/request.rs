@@ -1,5 +1,7 @@
 //! Settings of Converse requests. Model-specific settings are in a separate field.
 
+use std::cmp::Ordering;
+
 use super::WIRE;
 use crate::{
     anthropic::request::read_thinking,
@@ -16,7 +18,7 @@ use crate::{
     },
     outline::is_json_object,
 };
-use foxwedge_json::{JsonObject, JsonValue, quote};
+use foxwedge_json::{JsonObject, JsonValue, compare_number, quote};
 
 const INFERENCE: &str = "inferenceConfig";
 const TOOLS: &str = "toolConfig";
@@ -258,7 +260,7 @@ fn plan_other_maker<'s>(
     });
     writer.record_unsupported_number("top_k", settings.top_k, None);
     let high =
-        settings.temperature.filter(|text| text.parse::<f64>().is_ok_and(|number| number > 1.0));
+        settings.temperature.filter(|text| compare_number(text, 1000) == Some(Ordering::Greater));
     if let Some(text) = high {
         let note = format!("`temperature` {text} becomes 1, the maximum in this format");
         writer.record_loss(LossKind::Setting, note);

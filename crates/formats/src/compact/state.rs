@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use foxwedge_core::sorting::sort_by_key;
 use foxwedge_core::{
     BodyEdits, CheckOptions, Draft, Format, Message, Repair, RepairedMessage, Report, RuleSet,
     compact::{
@@ -52,7 +53,7 @@ impl<'s> CompactionState<'s> {
         let weights = weigh(&document.draft, document.frame, counter);
         let before = measure_size(&document, &weights);
         let mut pins = settings.pins.clone();
-        pins.sort_unstable();
+        sort_by_key(&mut pins, |pin| *pin);
         let mut state = CompactionState {
             source,
             wire: format,
@@ -277,7 +278,7 @@ fn source_messages(draft: &Draft<'_>, message: &RepairedMessage<'_>) -> Vec<usiz
     if message.is_touched() {
         let spans = message.parts.iter().filter(|part| !part.part.span.is_empty());
         messages.extend(spans.filter_map(|part| draft.message_at(part.part.span)));
-        messages.sort_unstable();
+        sort_by_key(&mut messages, |message| *message);
         messages.dedup();
     }
     messages

@@ -85,7 +85,7 @@ pub(super) fn states_constraint(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
     }
-    let lower = text.to_lowercase();
+    let lower = text.to_ascii_lowercase();
     PHRASES.iter().any(|phrase| lower.contains(phrase))
         || lower
             .split(|c: char| !c.is_alphanumeric() && c != '\'')

@@ -3,6 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
+use foxwedge_core::sorting::{sort_by, sort_by_key};
 use foxwedge_core::{
     CheckOptions, Draft, DraftBody, EditLog, Format, PartKind, Profile, Repair, Report, RuleSet,
     Span, repair,
@@ -82,7 +83,7 @@ pub fn message_list(
     }
     let encoded = ai_sdk::encode(&request, pairs, &restored_ids(options), to);
     losses.extend(encoded.losses.into_iter().map(|loss| shift_loss(loss, added)));
-    losses.sort_by_key(|loss| loss.location);
+    sort_by_key(&mut losses, |loss| loss.location);
     Ok(ConvertedRequest {
         body: encoded.body,
         losses,
@@ -110,7 +111,7 @@ pub fn compose(
     let pairs = CallPairs::of(&request.history);
     let mut converted = encode_request((request, pairs), None, to, options, EditLog::default())?;
     converted.losses.extend(losses);
-    converted.losses.sort_by_key(|loss| loss.location);
+    sort_by_key(&mut converted.losses, |loss| loss.location);
     Ok(converted)
 }
 
@@ -258,10 +259,10 @@ fn encode_request(
         preamble.body = None;
     }
     losses.extend(encoded.losses.drain(..).map(|loss| shift_loss(loss, added)));
-    losses.sort_by_key(|loss| loss.location);
+    sort_by_key(&mut losses, |loss| loss.location);
     let renamed = std::mem::take(&mut encoded.renamed);
     names.append(&mut encoded.renamed_tools);
-    names.sort_by(|one, two| one.old.cmp(&two.old));
+    sort_by(&mut names, |one, two| one.old.cmp(&two.old));
     names.dedup();
     let repaired = repair_for_target(messages, body, encoded, preamble, profile, to, options)?;
     Ok(ConvertedRequest {

@@ -163,9 +163,9 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         writer.write_json("topP", settings.top_p);
         writer.write_json("topK", settings.top_k);
         writer.write_json("seed", settings.seed);
-        writer.write_non_default("presencePenalty", settings.presence_penalty, 0.0);
-        writer.write_non_default("frequencyPenalty", settings.frequency_penalty, 0.0);
-        writer.write_non_default("candidateCount", settings.candidate_count, 1.0);
+        writer.write_non_default("presencePenalty", settings.presence_penalty, 0);
+        writer.write_non_default("frequencyPenalty", settings.frequency_penalty, 0);
+        writer.write_non_default("candidateCount", settings.candidate_count, 1000);
         writer.write_stops("stopSequences", 5, |_| true);
         write_shape(writer);
         thinking::write(writer);

@@ -128,9 +128,9 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     });
     write_shape(writer);
     writer.record_unsupported_number("top_k", settings.top_k, None);
-    writer.record_unsupported_number("presence_penalty", settings.presence_penalty, Some(0.0));
-    writer.record_unsupported_number("frequency_penalty", settings.frequency_penalty, Some(0.0));
-    writer.record_unsupported_number("n", settings.candidate_count, Some(1.0));
+    writer.record_unsupported_number("presence_penalty", settings.presence_penalty, Some(0));
+    writer.record_unsupported_number("frequency_penalty", settings.frequency_penalty, Some(0));
+    writer.record_unsupported_number("n", settings.candidate_count, Some(1000));
     setting_losses::record_user(writer);
     setting_losses::record_verbosity(writer);
 }

@@ -5,6 +5,7 @@
 //! messages merged where roles must alternate. Content that the format cannot represent is omitted
 //! and reported as a loss.
 
+use foxwedge_core::sorting::sort_by_key;
 use foxwedge_core::{Format, Profile, Span};
 
 use crate::{
@@ -113,7 +114,7 @@ fn list_encoder(format: Format) -> ListEncoder {
 
 fn finish<'h>(encoder: HistoryEncoder<'h, '_>, list: Span) -> EncodedHistory<'h> {
     let mut losses = encoder.losses;
-    losses.sort_by_key(|loss| loss.location);
+    sort_by_key(&mut losses, |loss| loss.location);
     EncodedHistory {
         outline: encoder.outline,
         list,

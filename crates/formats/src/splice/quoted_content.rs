@@ -1,6 +1,7 @@
 //! Quotes a tool result in a user message: its text as text, its media unchanged.
 
 use foxwedge_core::Span;
+use foxwedge_core::sorting::sort_by;
 
 use foxwedge_json::SpliceWriter;
 use foxwedge_json::{
@@ -140,6 +141,6 @@ fn single_text_field(source: &str, object: Span) -> Option<Span> {
 fn is_plain(source: &str, object: Span) -> bool {
     let fields = object_fields(source, object);
     let mut keys: Vec<&str> = fields.iter().map(|field| field.key.as_ref()).collect();
-    keys.sort_unstable();
+    sort_by(&mut keys, |one, other| one.cmp(other));
     keys.windows(2).all(|pair| pair[0] != pair[1])
 }

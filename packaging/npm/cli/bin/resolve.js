@@ -12,7 +12,7 @@ function candidates() {
   return platform === "linux" ? [`${base}-musl`, base] : [base];
 }
 
-/** The path of the binary; throws an error that says what is missing. */
+/** The path of the binary; throws an error that says what is missing, and what to do. */
 function resolveBinary() {
   if (env.FOXWEDGE_BINARY) return env.FOXWEDGE_BINARY;
   const name = platform === "win32" ? "foxwedge.exe" : "foxwedge";
@@ -23,9 +23,25 @@ function resolveBinary() {
       // The next one, if there is one.
     }
   }
-  throw new Error(
-    `no foxwedge binary for ${platform} ${arch}: the package ${candidates().join(" or ")} is not installed\n` +
-      "  help: install without --omit=optional, or set FOXWEDGE_BINARY to the path of a foxwedge binary",
+  throw new Error(missing());
+}
+
+function missing() {
+  const { optionalDependencies } = require("../package.json");
+  const known = candidates().filter((candidate) => candidate in optionalDependencies);
+  if (known.length === 0) {
+    return (
+      `there is no foxwedge binary for ${platform} ${arch}\n` +
+      "  help: build foxwedge from source, and set FOXWEDGE_BINARY to the path of the binary"
+    );
+  }
+  const musl = platform === "linux" && !process.report.getReport().header.glibcVersionRuntime;
+  const fitting = known[musl ? 0 : known.length - 1];
+  return (
+    `no foxwedge binary for ${platform} ${arch}: the package ${fitting} is not installed\n` +
+    `  help: npm install ${fitting}@${optionalDependencies[fitting]}\n` +
+    "  npm leaves it out with --omit=optional, and where node_modules comes from another system. FOXWEDGE_BINARY can\n" +
+    "  name another foxwedge binary."
   );
 }
 

@@ -1,6 +1,8 @@
 //! The npm package: built, tested, packed, installed; in its hosts; and compared with the engine in
 //! Node and in a browser.
 
+mod launcher;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -18,6 +20,8 @@ use crate::{
 };
 
 const TARGET: &str = "wasm32-unknown-unknown";
+/// The packages of platforms are optional, and not published while they are tried.
+const INSTALL: [&str; 5] = ["install", "--offline", "--silent", "--no-audit", "--no-fund"];
 const TESTS: [&str; 4] =
     ["--test", "test/package.test.mjs", "test/follow.test.mjs", "test/examples.test.mjs"];
 
@@ -34,6 +38,7 @@ pub(super) fn run(tables: &[&Path; 2]) -> Result<(), SuiteError> {
     let packed = pack(&package, &folder)?;
     let installed = try_packed(&packed, &package, &folder)?;
     println!("npm package: built, tested, installed, and its first example run");
+    launcher::run(&packed, &folder)?;
     compare(&package, tables)?;
     try_hosts(&installed)
 }
@@ -146,7 +151,7 @@ fn try_packed(archive: &Path, package: &Path, folder: &Path) -> Result<PathBuf, 
     fs::create_dir_all(&program).map_err(complain)?;
     fs::write(program.join("package.json"), "{\"type\":\"module\"}\n").map_err(complain)?;
     let archive = archive.display().to_string();
-    run_program("npm", &["install", "--silent", "--no-audit", "--no-fund", &archive], &program)?;
+    run_program("npm", &[&INSTALL[..], &[&archive]].concat(), &program)?;
     let readme = fs::read_to_string(package.join("README.md")).map_err(complain)?;
     let (example, expected) = first_example(&readme, "js", "//")?;
     fs::write(program.join("example.js"), example).map_err(complain)?;

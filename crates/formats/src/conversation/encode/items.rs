@@ -12,6 +12,7 @@ use crate::conversation::{
     ContentPart, MediaPart, ModelMessage, ModelPart, ModelRole, PartIndex, PartPlacement,
     ToolCallPart, ToolResultPart, call_id_map::part_at,
 };
+use foxwedge_core::sorting::sort_by_key;
 
 /// How one such format encodes its items.
 pub(crate) struct ItemEncodeFormat {
@@ -128,7 +129,7 @@ impl PendingResults {
         let calls = self.calls.drain(..);
         let results = calls.filter_map(|call| encoder.call_ids.pairs.partner(call));
         let mut results: Vec<PartIndex> = results.collect();
-        results.sort_unstable();
+        sort_by_key(&mut results, |place| *place);
         for at in results {
             let Some(part) = part_at(encoder.history, at) else { continue };
             encoder.accepts_part(at, ModelRole::User, part);

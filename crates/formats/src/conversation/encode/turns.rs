@@ -2,6 +2,7 @@
 //! tool results after their calls.
 
 use foxwedge_core::Format;
+use foxwedge_core::sorting::sort_by_key;
 
 use super::{history_encoder::HistoryEncoder, system};
 use crate::conversation::{
@@ -111,7 +112,7 @@ impl<'h, 'a> TurnAssembler<'h, 'a> {
         };
         // Results from this format keep their order.
         if results.iter().all(is_original) {
-            results.sort_unstable();
+            sort_by_key(&mut results, |place| *place);
         }
         let (Some(first), Some(last)) = (results.iter().min(), results.iter().max()) else {
             return;

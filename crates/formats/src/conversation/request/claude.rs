@@ -4,9 +4,10 @@
 //! thinking or an effort. Older ones (before 4.6) only take a budget. A forced call cannot be
 //! combined with thinking. Requests that already were Claude requests are not adjusted.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Ordering};
 
 use foxwedge_core::Format;
+use foxwedge_json::compare_number;
 
 use super::{
     field_writer::{RequestFieldWriter, setting_name},
@@ -124,8 +125,9 @@ pub(crate) fn allowed_sampling<'s>(
         return [settings.temperature, settings.top_p, settings.top_k];
     }
     // One is the default, and newer models reject even that.
-    let number = |text: &str| text.parse::<f64>().unwrap_or(f64::NAN);
-    let non_default = |value: Option<&'s str>| value.filter(|text| number(text) != 1.0);
+    let non_default = |value: Option<&'s str>| {
+        value.filter(|text| compare_number(text, 1000) != Some(Ordering::Equal))
+    };
     let mut values =
         [non_default(settings.temperature), non_default(settings.top_p), settings.top_k];
     let claude = ClaudeVersion::of(settings.model.as_deref());
@@ -137,11 +139,11 @@ pub(crate) fn allowed_sampling<'s>(
         let key = setting_name(writer.from, key);
         let why = if claude.is_newer() {
             "is rejected by this model"
-        } else if thinking && !(at == 1 && number(text) >= 0.95) {
+        } else if thinking && !(at == 1 && compare_number(text, 950).is_some_and(Ordering::is_ge)) {
             "cannot be combined with reasoning in this format"
         } else if at == 1 && has_temperature && !thinking {
             "cannot be combined with `temperature` in this format"
-        } else if at == 0 && number(text) > 1.0 {
+        } else if at == 0 && compare_number(text, 1000) == Some(Ordering::Greater) {
             values[at] = Some("1");
             let note = format!("`{key}` {text} becomes 1, the maximum in this format");
             writer.record_loss(LossKind::Setting, note);

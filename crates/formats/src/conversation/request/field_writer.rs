@@ -1,11 +1,11 @@
 //! Writes the fields of a request, each followed by a comma.
 
-use std::fmt::Write as _;
+use std::{cmp::Ordering, fmt::Write as _};
 
 use foxwedge_core::{Format, Profile};
 
 use crate::conversation::{FormatSetting, JsonText, Loss, LossKind, LossLocation, RequestSettings};
-use foxwedge_json::JsonTape;
+use foxwedge_json::{JsonTape, compare_number};
 
 /// Writes the settings of a request in a format.
 pub(crate) struct RequestFieldWriter<'w, 's, 'a> {
@@ -29,22 +29,22 @@ impl RequestFieldWriter<'_, '_, '_> {
         self.record_loss(LossKind::Setting, format!("`{key}` is not supported in this format"));
     }
 
-    /// Records that the format does not support a number, unless it is the default.
+    /// Records that the format does not support a number, unless it is the default (in thousandths).
     pub(crate) fn record_unsupported_number(
         &mut self,
         key: &'static str,
         value: Option<&str>,
-        default: Option<f64>,
+        default: Option<i64>,
     ) {
-        if value.is_some_and(|value| default.is_none() || value.parse().ok() != default) {
+        if value.is_some_and(|value| default.is_none_or(|default| !is_number(value, default))) {
             self.record_unsupported(setting_name(self.from, key));
         }
     }
 
-    /// Writes a number unless it is the default: models reject some settings even at their default.
-    pub(crate) fn write_non_default(&mut self, key: &str, value: Option<&str>, default: f64) {
+    /// Writes a number unless it is the default (in thousandths): models reject some settings even at their default.
+    pub(crate) fn write_non_default(&mut self, key: &str, value: Option<&str>, default: i64) {
         let same_format = self.from == Some(self.to);
-        self.write_json(key, value.filter(|value| same_format || value.parse() != Ok(default)));
+        self.write_json(key, value.filter(|value| same_format || !is_number(value, default)));
     }
 
     pub(crate) fn write_key(&mut self, key: &str) {
@@ -169,6 +169,10 @@ impl RequestFieldWriter<'_, '_, '_> {
             self.record_loss(LossKind::Setting, note);
         }
     }
+}
+
+fn is_number(text: &str, thousandths: i64) -> bool {
+    compare_number(text, thousandths) == Some(Ordering::Equal)
 }
 
 /// The name of a setting in the source format.

@@ -36,9 +36,9 @@ pub(crate) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_
 pub(crate) fn record_numbers(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     writer.record_unsupported_number("seed", settings.seed, None);
-    writer.record_unsupported_number("presence_penalty", settings.presence_penalty, Some(0.0));
-    writer.record_unsupported_number("frequency_penalty", settings.frequency_penalty, Some(0.0));
-    writer.record_unsupported_number("n", settings.candidate_count, Some(1.0));
+    writer.record_unsupported_number("presence_penalty", settings.presence_penalty, Some(0));
+    writer.record_unsupported_number("frequency_penalty", settings.frequency_penalty, Some(0));
+    writer.record_unsupported_number("n", settings.candidate_count, Some(1000));
 }
 
 /// Records the loss of the verbosity.
