@@ -1,6 +1,10 @@
 //! The console page and its files, embedded in the binary. They are public and load nothing from
 //! other origins.
 
+use std::io::Read as _;
+
+use bytes::Bytes;
+use flate2::read::GzDecoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use crate::{HttpReply, response_body::ResponseBody};
@@ -9,11 +13,24 @@ use crate::{HttpReply, response_body::ResponseBody};
 struct ConsoleAsset {
     /// Path in the build folder.
     name: &'static str,
-    plain: &'static [u8],
-    /// The gzip form, if it is smaller.
-    gzip: Option<&'static [u8]>,
+    content: &'static [u8],
+    /// Whether the content is packed, because that is smaller.
+    is_gzip: bool,
     /// Content hash for the `ETag`.
     tag: &'static str,
+}
+
+impl ConsoleAsset {
+    /// The content, unpacked.
+    fn plain(&self) -> Bytes {
+        if !self.is_gzip {
+            return Bytes::from_static(self.content);
+        }
+        let mut plain = Vec::new();
+        // It was packed when the program was built, so this does not fail.
+        let _ = GzDecoder::new(self.content).read_to_end(&mut plain);
+        Bytes::from(plain)
+    }
 }
 
 /// Sorted by name.
@@ -49,12 +66,15 @@ fn find_asset<'f>(files: &'f [ConsoleAsset], name: &str) -> Option<&'f ConsoleAs
 }
 
 fn build_reply(file: &ConsoleAsset, headers: &HeaderMap) -> HttpReply {
-    let (bytes, tag, compressed) = match file.gzip {
-        Some(gzip) if takes_gzip(headers) => (gzip, format!("\"{}-gz\"", file.tag), true),
-        Some(_) | None => (file.plain, format!("\"{}\"", file.tag), false),
-    };
+    let compressed = file.is_gzip && takes_gzip(headers);
+    let tag = format!("\"{}{}\"", file.tag, if compressed { "-gz" } else { "" });
     let not_modified = is_known(headers, &tag);
-    let mut reply = Response::new(ResponseBody::full(if not_modified { &[] } else { bytes }));
+    let content = match compressed {
+        _ if not_modified => Bytes::new(),
+        true => Bytes::from_static(file.content),
+        false => file.plain(),
+    };
+    let mut reply = Response::new(ResponseBody::full(content));
     if not_modified {
         *reply.status_mut() = StatusCode::NOT_MODIFIED;
     }
@@ -128,7 +148,7 @@ mod tests {
     use super::*;
 
     const SCRIPT: ConsoleAsset =
-        ConsoleAsset { name: "assets/app.js", plain: b"plain", gzip: Some(b"packed"), tag: "1-2" };
+        ConsoleAsset { name: "assets/app.js", content: b"packed", is_gzip: true, tag: "1-2" };
 
     fn asked(headers: &[(&'static str, &'static str)]) -> HeaderMap {
         let pair = |(name, value): &(&'static str, &'static str)| {
@@ -152,6 +172,20 @@ mod tests {
             assert_eq!(found.map_or("", |it| it.to_str().unwrap_or("?")), expected, "{accept}");
             assert_eq!(reply.headers()[header::VARY], "accept-encoding");
         }
+    }
+
+    #[test]
+    fn a_packed_file_is_unpacked_to_what_it_was() {
+        for file in FILES.iter().filter(|file| file.is_gzip) {
+            let plain = file.plain();
+            assert!(plain.len() > file.content.len(), "{} is smaller packed", file.name);
+            assert!(
+                std::str::from_utf8(&plain).is_ok_and(|text| !text.is_empty()),
+                "{}",
+                file.name
+            );
+        }
+        assert!(FILES.is_empty() || FILES.iter().any(|file| file.is_gzip), "none is packed");
     }
 
     #[test]
@@ -195,7 +229,7 @@ mod tests {
         }
         assert!(FILES.windows(2).all(|pair| pair[0].name < pair[1].name), "they are in order");
         let inline = |file: &ConsoleAsset| {
-            let text = String::from_utf8_lossy(file.plain).to_lowercase();
+            let text = String::from_utf8_lossy(&file.plain()).to_lowercase();
             file.name.ends_with(".html") && (text.contains("<style") || text.contains("<script>"))
         };
         assert!(!FILES.iter().any(inline), "the policy allows nothing that stands in the page");
