@@ -256,6 +256,22 @@ fn a_result_that_was_the_only_user_message_is_not_dropped_without_a_replacement(
 }
 
 #[test]
+fn results_in_the_message_of_their_call_stay_with_it_where_an_id_repeats() {
+    let turn = |text: &str| {
+        json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": "call_0", "name": "f", "input": {}},
+            {"type": "tool_result", "tool_use_id": "call_0", "content": text},
+        ]})
+    };
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let document = json!([user("go"), turn("one"), user("on"), turn("two"), user("end")]);
+    let fixed = fixed(Format::Anthropic, Profile::Anthropic, &document.to_string());
+    let list: Vec<Value> = serde_json::from_str(&fixed).expect("a list");
+    let result_at = |at: usize| &list[at]["content"][0]["content"];
+    assert_eq!((result_at(2), result_at(4)), (&json!("one"), &json!("two")), "{fixed}");
+}
+
+#[test]
 fn a_block_that_names_its_kind_twice_is_refused() {
     let document = r#"{"messages":[{"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[]},"toolResult":null}]}]}"#;
     let reading = read(document, Format::Bedrock, outline_options(Profile::Bedrock));

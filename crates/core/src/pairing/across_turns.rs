@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    CallPairing, PairingKey, ResultMatch, adds_nothing, answer_key, call_key, index::to_u32,
-    is_empty_answer, join_answer,
+    CallPairing, PairedCall, PairingKey, ResultMatch, adds_nothing, answer_key, call_key,
+    index::to_u32, is_empty_answer, join_answer,
 };
 use crate::draft::{Draft, Part, PartKind, Role};
 
@@ -138,7 +138,9 @@ pub(super) fn match_earlier_calls(
     let mut early = Vec::new();
     for answer in open {
         let (message, part) = (pairing.answers[answer].message(), pairing.answers[answer].part());
-        while let Some(call) = pairing.calls.get(seen).filter(|call| call.message() < message) {
+        // A misplaced answer may stand in the message of its call, behind it.
+        let is_before = |call: &&PairedCall| (call.message(), call.part()) < (message, part);
+        while let Some(call) = pairing.calls.get(seen).filter(is_before) {
             if let Some(key) = call_key(draft, call.part()).filter(|key| answer_ids.may_hold(key)) {
                 calls.add(newest.entry(key).or_default(), call.turn(), seen);
             }
