@@ -1,5 +1,6 @@
 //! Rules 201 to 207: ids and names of calls and items.
 
+use super::items;
 use super::matching::MatchedCall;
 use super::reading::{OracleBlockKind, OracleLayout, OracleRole, id, text};
 use super::{OracleProfile::*, OracleRule, RuleCase};
@@ -80,6 +81,8 @@ fn item_id_prefix(case: &RuleCase<'_>) -> Vec<String> {
             Some("function_call") => "fc",
             Some("custom_tool_call") => "ctc",
             Some("reasoning") => "rs",
+            // What kind of item this is cannot be known, so neither can its prefix.
+            None if items::is_no_message(item.value) => return false,
             Some("message") | None if item.role == OracleRole::Assistant => "msg",
             _ => return false,
         };

@@ -22,7 +22,7 @@ pub(super) fn role(item: &Value) -> (OracleRole, bool) {
 }
 
 /// Whether an item without a type has nothing of a message, and fields of other items.
-fn is_no_message(item: &Value) -> bool {
+pub(super) fn is_no_message(item: &Value) -> bool {
     let has = |key: &str| item.get(key).is_some();
     let named = ["call_id", "encrypted_content"];
     let named = named.iter().any(|key| text(item, key).is_some_and(|text| !text.is_empty()));
