@@ -202,7 +202,7 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
         let edits = state.edits.len();
         let rules = fixable_rules(after.as_ref().unwrap_or(&before), options);
         if rules == RuleSet::default() {
-            keep_request(&mut state);
+            keep_user_message(&mut state);
             binding::remove_bound_thinking(&mut state);
         } else {
             run_phase(&mut state, rules);
@@ -232,15 +232,15 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
 
 /// Keeps a history from becoming empty, or from losing its last user message where no rule may
 /// insert another one: a short user message replaces the removed content.
-fn keep_request(state: &mut RepairState<'_, '_>) {
+fn keep_user_message(state: &mut RepairState<'_, '_>) {
     let input = state.input;
     let had_messages = !input.messages.is_empty() || input.body.emptied;
     let emptied = state.messages.is_empty() && had_messages;
-    let silenced = || {
+    let lost_user = || {
         !state.messages.iter().any(|message| message.role == Role::User)
             && input.messages.iter().any(|message| message.role == Role::User)
     };
-    if !emptied && !silenced() {
+    if !emptied && !lost_user() {
         return;
     }
     let text = placeholder::opening_text(state.policy().language);
