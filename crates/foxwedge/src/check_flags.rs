@@ -7,16 +7,19 @@ use foxwedge_local::{
     output::{HelpfulError, clean, cut},
 };
 
-use crate::cli::CheckArgs;
+use crate::{cli::CheckArgs, project_file};
 
 /// Builds the settings from the flags.
 pub(crate) fn check_settings(args: &CheckArgs) -> Result<CheckSettings, HelpfulError> {
     let policy = args.repair.policy(args.unsafe_fixes);
     let (select, ignore) = (parse_rule_codes(&args.select)?, parse_rule_codes(&args.ignore)?);
-    let settings = CheckSettings::of(args.format, policy)
+    let mut settings = CheckSettings::of(args.format, policy)
         .with_profile(args.profile)
         .with_rules(select, ignore)
         .with_command(format_flags(args), format_targets(args));
+    if let Some(project) = project_file::read_flags(args)? {
+        settings = settings.with_requests(request_settings(args, &project)?);
+    }
     // With explicit rules or a profile, tolerated findings are reported too.
     let skips_tolerated = !args.for_api && args.select.is_empty() && args.profile.is_none();
     Ok(if skips_tolerated {
@@ -24,6 +27,17 @@ pub(crate) fn check_settings(args: &CheckArgs) -> Result<CheckSettings, HelpfulE
     } else {
         settings
     })
+}
+
+/// The settings for requests: the flags, and those of the project where no flag is given.
+fn request_settings(args: &CheckArgs, project: &CheckArgs) -> Result<CheckSettings, HelpfulError> {
+    let rules = |flag: &Vec<String>, default: &Vec<String>| {
+        parse_rule_codes(if flag.is_empty() { default } else { flag })
+    };
+    let repair = args.repair.or(&project.repair);
+    Ok(CheckSettings::of(None, repair.policy(args.unsafe_fixes))
+        .with_profile(args.profile.or(project.profile))
+        .with_rules(rules(&args.select, &project.select)?, rules(&args.ignore, &project.ignore)?))
 }
 
 /// The flags that affect a repair, as shell words.

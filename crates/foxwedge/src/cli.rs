@@ -7,6 +7,7 @@ use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builde
 use foxwedge_core::{PlaceholderLanguage, Profile};
 use foxwedge_sessions::SessionAgent;
 
+mod help;
 mod values;
 mod repair;
 mod sessions;
@@ -54,7 +55,7 @@ pub(crate) struct CommandLine {
 impl CommandLine {
     /// Parses the command line; prints a usage error and exits if it is invalid.
     pub(crate) fn read() -> CommandLine {
-        let mut command = CommandLine::command()
+        let mut command = help::group_commands(CommandLine::command())
             .mut_subcommands(|command| command.mut_args(without_empty_variable));
         let parsed = CommandLine::from_arg_matches(&command.get_matches_mut());
         parsed.unwrap_or_else(|error| error.format(&mut command).exit())
@@ -120,6 +121,8 @@ pub(crate) enum CliCommand {
     Demo(DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
+    /// Print the manual page, or write the pages of all commands to a folder
+    Man(ManArgs),
 }
 
 #[derive(Args, Clone, Debug)]
@@ -142,9 +145,12 @@ pub(crate) struct CheckArgs {
     /// Also apply fixes that write in the user's name or remove content that is not understood
     #[arg(long, help_heading = "Repair")]
     pub(crate) unsafe_fixes: bool,
-    /// Show what fixes would change, without writing anything
+    /// Show what fixes would change as a diff, without writing anything
     #[arg(long, help_heading = "Repair")]
     pub(crate) diff: bool,
+    /// List what fixes would do, without writing anything
+    #[arg(long, help_heading = "Repair", conflicts_with = "diff")]
+    pub(crate) dry_run: bool,
     /// Check a session as it would be sent to a provider, including what its agent tolerates
     #[arg(long, help_heading = "Sessions")]
     pub(crate) for_api: bool,
@@ -162,6 +168,12 @@ pub(crate) struct CheckArgs {
     /// Input format [default: detected]
     #[arg(long, value_name = "FORMAT", help_heading = "Rules", value_parser = formats())]
     pub(crate) format: Option<InputFormat>,
+    /// File with the flags of a project, for requests [default: foxwedge.toml of the repository]
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(crate) config: Option<PathBuf>,
+    /// Ignore the file of the project
+    #[arg(long, help_heading = "Rules", conflicts_with = "config")]
+    pub(crate) isolated: bool,
     /// Output format for findings
     #[arg(
         long,
@@ -249,6 +261,16 @@ pub(crate) struct CompletionsArgs {
     /// Shell to generate completions for
     #[arg(value_name = "SHELL")]
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct ManArgs {
+    /// The command to print the page of
+    #[arg(value_name = "COMMAND", conflicts_with = "output_dir")]
+    pub(crate) command: Option<String>,
+    /// Write the pages of all commands to this folder
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) output_dir: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -22,3 +22,4 @@ pub(crate) mod rules;
 pub(crate) mod explain;
 pub(crate) mod rpc;
 pub(crate) mod completions;
+pub(crate) mod man;

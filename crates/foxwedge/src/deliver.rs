@@ -32,7 +32,7 @@ pub(crate) fn write_outcomes(
         if args.statistics {
             report::statistics(out, outcomes, args.output_format)
         } else {
-            report::write(out, outcomes, args.output_format, settings, mode == CheckMode::Fix)
+            report::write(out, outcomes, args.output_format, settings, mode.lists_edits())
         }
     };
     match &args.output_file {
@@ -46,8 +46,8 @@ pub(crate) fn write_outcomes(
         None if for_people => output::write_stdout_styled(findings)?,
         None => output::write_stdout_raw(findings)?,
     }
-    if for_people && mode == CheckMode::Fix && !args.quiet {
-        summary::print_repairs(outcomes);
+    if for_people && mode.lists_edits() && !args.quiet {
+        summary::print_repairs(outcomes, mode.is_preview());
     }
     summary::print_failures(outcomes);
     if !args.quiet && (for_people || mode != CheckMode::Check) {

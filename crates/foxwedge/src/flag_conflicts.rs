@@ -22,12 +22,21 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), HelpfulError> {
              finding with the edits that fix it",
         ));
     }
+    let lists_edits = matches!(format, OutputFormat::Json | OutputFormat::JsonLines);
+    if args.dry_run && !format.is_for_people() && !lists_edits {
+        return Err(conflict_error("--dry-run", format)
+            .help("--dry-run works with --output-format full, concise, json and json-lines"));
+    }
     let has_statistics = match format {
         OutputFormat::Full
         | OutputFormat::Concise
         | OutputFormat::Json
         | OutputFormat::Markdown => true,
-        OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => false,
+        OutputFormat::JsonLines
+        | OutputFormat::Github
+        | OutputFormat::Gitlab
+        | OutputFormat::Junit
+        | OutputFormat::Sarif => false,
     };
     if args.statistics && !has_statistics {
         return Err(conflict_error("--statistics", format)

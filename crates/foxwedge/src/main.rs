@@ -8,6 +8,7 @@ mod cli;
 mod command;
 mod demo;
 mod check_flags;
+mod project_file;
 mod target;
 mod sessions;
 mod compact;
@@ -68,6 +69,7 @@ fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
             result => result,
         },
         CliCommand::Completions(args) => command::completions::run(args),
+        CliCommand::Man(args) => command::man::run(&args),
     }
 }
 

@@ -21,6 +21,8 @@ mod full;
 mod concise;
 mod json;
 mod github;
+mod gitlab;
+mod junit;
 mod sarif;
 mod markdown;
 mod statistics;
@@ -35,9 +37,11 @@ pub(crate) fn required_detail(format: OutputFormat) -> ReportDetail {
         OutputFormat::Json | OutputFormat::JsonLines | OutputFormat::Sarif => {
             ReportDetail { edits: usize::MAX, excerpts: 0 }
         }
-        OutputFormat::Concise | OutputFormat::Github | OutputFormat::Markdown => {
-            ReportDetail::default()
-        }
+        OutputFormat::Concise
+        | OutputFormat::Github
+        | OutputFormat::Gitlab
+        | OutputFormat::Junit
+        | OutputFormat::Markdown => ReportDetail::default(),
     }
 }
 
@@ -61,6 +65,8 @@ pub(crate) fn write(
         OutputFormat::Json => json::write_document(out, outcomes, repaired),
         OutputFormat::JsonLines => json::write_lines(out, outcomes, repaired),
         OutputFormat::Github => github::write(out, outcomes),
+        OutputFormat::Gitlab => gitlab::write(out, outcomes),
+        OutputFormat::Junit => junit::write(out, outcomes),
         OutputFormat::Sarif => sarif::write(out, outcomes, repaired),
         OutputFormat::Markdown => markdown::write(out, outcomes, settings),
     }

@@ -22,6 +22,8 @@ pub struct CheckSettings {
     /// Selected rule codes; empty means all.
     select: Vec<u16>,
     ignore: Vec<u16>,
+    /// Other settings for requests than for sessions of agents.
+    requests: Option<Box<CheckSettings>>,
     /// Flags that a suggested command must repeat.
     flags: String,
     /// The targets, as they were typed.
@@ -40,6 +42,7 @@ impl CheckSettings {
             skips_open_tail: false,
             select: Vec::new(),
             ignore: Vec::new(),
+            requests: None,
             flags: String::new(),
             targets: String::new(),
         }
@@ -93,6 +96,11 @@ impl CheckSettings {
         CheckSettings { select, ignore, ..self }
     }
 
+    /// These settings, but with the profile, rules and policy of others for requests.
+    pub fn with_requests(self, requests: CheckSettings) -> CheckSettings {
+        CheckSettings { requests: Some(Box::new(requests)), ..self }
+    }
+
     /// These settings with what a suggested command repeats: flags and targets as they were typed.
     pub fn with_command(self, flags: String, targets: String) -> CheckSettings {
         CheckSettings { flags, targets, ..self }
@@ -132,7 +140,9 @@ impl CheckSettings {
 
     /// The check options for a document of this format.
     pub fn options_for_format(&self, format: Format) -> CheckOptions {
-        self.options_for_profile(self.profile.unwrap_or_else(|| Profile::for_format(format)))
+        let settings = self.requests.as_deref().unwrap_or(self);
+        let profile = settings.profile.unwrap_or_else(|| Profile::for_format(format));
+        settings.options_for_profile(profile)
     }
 
     /// The check options for a session of this agent.
@@ -168,12 +178,6 @@ impl CheckSettings {
             }
         }
         CheckOptions { profile, rules: set, policy: self.policy }
-    }
-
-    /// Whether rules are selected, but the profile has none of them.
-    pub fn selects_no_rule(&self, profile: Profile) -> bool {
-        let required = RuleSet::of(profile);
-        !self.select.is_empty() && !self.select.iter().any(|code| required.has(*code))
     }
 
     /// The shell command that repairs a target, or all targets if `target` is `None`.

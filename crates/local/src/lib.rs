@@ -6,6 +6,7 @@
 
 pub mod agents;
 pub mod align;
+mod ascii;
 pub mod calendar;
 pub mod check_settings;
 pub mod console;
@@ -17,6 +18,7 @@ pub mod input_format;
 pub mod message_row;
 pub mod outcome;
 pub mod output;
+pub mod pager;
 pub mod positions;
 pub mod preview;
 pub mod provider_conversation;

@@ -11,6 +11,8 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use unicode_width::UnicodeWidthChar;
 
+use crate::ascii::{self, AsciiWriter};
+
 /// An error message, with a hint what to do about it.
 #[derive(Clone, Debug)]
 pub struct HelpfulError {
@@ -84,7 +86,8 @@ pub fn write_stdout(text: &str) -> anyhow::Result<()> {
 pub fn write_stdout_styled(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> anyhow::Result<()> {
-    write_buffered(anstream::stdout().lock(), write).context("stdout cannot be written")
+    let stdout = anstream::stdout().lock();
+    write_drawn(stdout, write).context("stdout cannot be written")
 }
 
 /// Streams data for programs to stdout, byte for byte. On a terminal, characters that could harm it
@@ -154,7 +157,19 @@ pub fn write_stderr(text: &str) {
 
 /// Streams messages to stderr. Errors are ignored.
 pub fn write_stderr_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let _ = write_buffered(anstream::stderr().lock(), write);
+    let _ = write_drawn(anstream::stderr().lock(), write);
+}
+
+/// Writes text for people: in the C locale, drawings are ASCII.
+pub(crate) fn write_drawn(
+    stream: impl Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if ascii::is_ascii_locale() {
+        write_buffered(AsciiWriter::new(stream), write)
+    } else {
+        write_buffered(stream, write)
+    }
 }
 
 /// Writes through a buffer. A reader that closed its end is not an error.

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use foxwedge_core::CheckOptions;
+use foxwedge_core::{CheckOptions, RuleSet};
 use foxwedge_formats::{
     DetectionConfidence, FormatDetection, OutlinedDocument, ReadError, detect, outline_options,
     position, read,
@@ -141,7 +141,7 @@ fn parse_conversations<'a>(
         match read(chunk, detection.wire, outline_options(options.profile)) {
             Ok(reading) if hint.from_folder && !is_conversation(&reading) => {}
             Ok(reading) => {
-                push_notes(&mut source.notes, number, &detection, settings, &options);
+                push_notes(&mut source.notes, number, &detection, &options);
                 let body = DocumentBody::Wire(Arc::new(reading));
                 source.documents.push(InputDocument {
                     offset: base,
@@ -274,7 +274,6 @@ fn push_notes(
     notes: &mut Vec<String>,
     number: usize,
     detection: &FormatDetection,
-    settings: &CheckSettings,
     options: &CheckOptions,
 ) {
     if detection.confidence == DetectionConfidence::Guess && number == 0 {
@@ -285,16 +284,15 @@ fn push_notes(
         ));
     }
     if number == 0 {
-        notes.extend(no_rules_note(settings, options));
+        notes.extend(no_rules_note(options));
     }
 }
 
 /// A note if no selected rule applies.
-fn no_rules_note(settings: &CheckSettings, options: &CheckOptions) -> Option<String> {
-    let profile = options.profile;
-    settings
-        .selects_no_rule(profile)
-        .then(|| format!("none of the selected rules applies to the profile {}", profile.name()))
+fn no_rules_note(options: &CheckOptions) -> Option<String> {
+    let profile = options.profile.name();
+    (options.rules == RuleSet::default())
+        .then(|| format!("none of the selected rules applies to the profile {profile}"))
 }
 
 #[cfg(test)]

@@ -28,6 +28,16 @@ impl RepairArgs {
         self.policy.is_none() && self.tail.is_none()
     }
 
+    /// These flags, and the others where one of these is not given.
+    pub(crate) fn or(&self, others: &RepairArgs) -> RepairArgs {
+        RepairArgs {
+            policy: self.policy.or(others.policy),
+            orphans: self.orphans.or(others.orphans),
+            tail: self.tail.or(others.tail),
+            language: self.language.or(others.language),
+        }
+    }
+
     /// The repair policy of these flags.
     pub(crate) fn policy(&self, allow_unsafe: bool) -> Policy {
         Policy {

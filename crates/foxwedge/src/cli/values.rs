@@ -30,6 +30,10 @@ pub(crate) enum OutputFormat {
     JsonLines,
     /// GitHub Actions annotations
     Github,
+    /// GitLab code quality report
+    Gitlab,
+    /// JUnit XML, for other CI servers
+    Junit,
     /// SARIF 2.1.0
     Sarif,
     /// A table for an issue or a comment
@@ -49,6 +53,8 @@ impl OutputFormat {
             OutputFormat::Json
             | OutputFormat::JsonLines
             | OutputFormat::Github
+            | OutputFormat::Gitlab
+            | OutputFormat::Junit
             | OutputFormat::Sarif
             | OutputFormat::Markdown => false,
         }

@@ -39,18 +39,33 @@ struct CheckJob {
 pub(crate) enum CheckMode {
     /// Report only.
     Check,
-    /// Show what a repair would change, without writing it.
+    /// Show what a repair would change, as a diff, without writing it.
     Diff,
+    /// List what a repair would do, without writing it.
+    DryRun,
     /// Repair the file.
     Fix,
 }
 
+impl CheckMode {
+    /// Whether a repair is made but not written.
+    pub(crate) fn is_preview(self) -> bool {
+        matches!(self, CheckMode::Diff | CheckMode::DryRun)
+    }
+
+    /// Whether the edits of a repair are listed.
+    pub(crate) fn lists_edits(self) -> bool {
+        matches!(self, CheckMode::Fix | CheckMode::DryRun)
+    }
+}
+
 /// Checks every target.
 pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
-    let mode = match (args.diff, args.fix) {
-        (true, _) => CheckMode::Diff,
-        (false, true) => CheckMode::Fix,
-        (false, false) => CheckMode::Check,
+    let mode = match (args.diff, args.dry_run, args.fix) {
+        (true, ..) => CheckMode::Diff,
+        (false, true, _) => CheckMode::DryRun,
+        (false, false, true) => CheckMode::Fix,
+        (false, false, false) => CheckMode::Check,
     };
     flag_conflicts::check(&args)?;
     if mode == CheckMode::Fix {
@@ -92,7 +107,7 @@ fn show_files(targets: &[CheckTarget]) -> anyhow::Result<ExitCode> {
 
 fn exit_code(args: &CheckArgs, mode: CheckMode, totals: ReportTotals) -> ExitCode {
     let has_findings = totals.findings > 0
-        || mode == CheckMode::Diff && totals.changed > 0
+        || mode.is_preview() && totals.changed > 0
         || args.exit_non_zero_on_fix && totals.fixed > 0;
     match (totals.failed > 0, has_findings && !args.exit_zero) {
         (true, _) => ExitCode::from(2),
@@ -123,7 +138,7 @@ impl CheckJob {
         self.check_content(display_name, &content, hint, &self.settings, |plan| {
             let (output, mut report) =
                 repair_plan::repair_stream(plan, hint, &self.settings, self.detail)?;
-            report.output = Some(output);
+            report.output = Some(output).filter(|_| self.mode == CheckMode::Fix);
             Ok(report)
         })
         .map(|result| match result {
@@ -152,10 +167,11 @@ impl CheckJob {
         }
         size_limit::check(metadata.len())?;
         match self.mode {
-            CheckMode::Check | CheckMode::Diff => {
+            CheckMode::Check | CheckMode::Diff | CheckMode::DryRun => {
                 let content = size_limit::read_file(path)?;
-                self.check_content(&target.display_name, &content, hint, settings, |_| {
-                    bail!("this mode repairs nothing")
+                self.check_content(&target.display_name, &content, hint, settings, |plan| {
+                    let repaired = repair_plan::repair_stream(plan, hint, settings, self.detail)?;
+                    Ok(repaired.1)
                 })
             }
             CheckMode::Fix if !metadata.is_file() => {
@@ -194,8 +210,8 @@ impl CheckJob {
             return None;
         }
         Some(match self.mode {
-            CheckMode::Fix | CheckMode::Diff if hint.from_folder => TargetResult::Skipped,
-            CheckMode::Fix | CheckMode::Diff => TargetResult::Failed(
+            _ if self.mode != CheckMode::Check && hint.from_folder => TargetResult::Skipped,
+            CheckMode::Fix | CheckMode::Diff | CheckMode::DryRun => TargetResult::Failed(
                 TargetFailure::new("traces are read-only: this one records what was sent").help(
                     "`foxwedge check` names the broken requests; repair the history that the \
                      application sends, or put `foxwedge serve` in front of the provider",
@@ -209,7 +225,7 @@ impl CheckJob {
         })
     }
 
-    /// Checks content. In fix mode, repairs it first if the plan has any edits.
+    /// Checks content. To fix it or to list its edits, repairs it first if the plan has any edits.
     fn check_content(
         &self,
         display_name: &str,
@@ -234,12 +250,16 @@ impl CheckJob {
         if let Some(session) = source.session() {
             diagnose::log_session(display_name, session);
         }
-        if self.mode == CheckMode::Fix {
+        if self.mode.lists_edits() {
             let plan = RepairPlan::new(&plain, FileCompression::of(content), &source);
             if !plan.is_empty() {
                 // The plan owns what it needs; this frees the memory before the repair.
                 drop(source);
-                return Ok(TargetResult::Checked(Box::new(repair(plan)?)));
+                let mut report = repair(plan)?;
+                if self.mode.is_preview() {
+                    report.planned = std::mem::take(&mut report.fixed);
+                }
+                return Ok(TargetResult::Checked(Box::new(report)));
             }
         }
         let mut report = build_file_report(&source, self.detail);

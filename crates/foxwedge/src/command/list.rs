@@ -136,6 +136,9 @@ fn slug(path: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
+/// Maximum number of sessions that the next command names.
+const MAX_NAMED: usize = 3;
+
 /// Counts by health, and the next command.
 fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) -> String {
     if rows.is_empty() {
@@ -157,10 +160,19 @@ fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) 
         .map(|(health, count)| paint(health.style(), format_args!("{count} {}", health.label())))
         .collect();
     let mut text = format!("{}: {}.\n", pluralize(rows.len(), "session"), counts.join(", "));
-    if let Some(row) = rows.iter().find(|row| row.overview.is_fixable) {
-        let help = paint(HELP, "help");
-        text.push_str(&format!("  {help}: `foxwedge fix {}` repairs it", clean(&row.short_id)));
-        text.push('\n');
-    }
+    let fixable: Vec<String> =
+        rows.iter().filter(|row| row.overview.is_fixable).map(|row| clean(&row.short_id)).collect();
+    let repairs = match fixable.as_slice() {
+        [] => return text,
+        [only] => format!("`foxwedge fix {only}` repairs it"),
+        [..] if fixable.len() <= MAX_NAMED => {
+            format!("`foxwedge fix {}` repairs them", fixable.join(" "))
+        }
+        [first, ..] if args.broken => format!("`foxwedge fix {first}` repairs the first of them"),
+        [first, ..] => format!(
+            "`foxwedge fix {first}` repairs the first of them, `foxwedge list --broken` lists only them"
+        ),
+    };
+    text.push_str(&format!("  {}: {repairs}\n", paint(HELP, "help")));
     text
 }

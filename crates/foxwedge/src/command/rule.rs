@@ -7,7 +7,10 @@ use std::{
 };
 
 use crate::{cli::RuleArgs, command::rules::table};
-use foxwedge_local::output::{BOLD, DIM, FRAME, paint, write_stdout};
+use foxwedge_local::{
+    output::{BOLD, DIM, FRAME, paint, write_stdout},
+    pager::write_paged,
+};
 
 /// Prints the documentation: plain Markdown into a pipe, styled on a terminal.
 pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
@@ -18,7 +21,7 @@ pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
     };
     let markdown = rule.explain;
     if io::stdout().is_terminal() {
-        write_stdout(&style_markdown(markdown))?
+        write_paged(|out| out.write_all(style_markdown(markdown).as_bytes()))?
     } else {
         write_stdout(markdown)?
     }

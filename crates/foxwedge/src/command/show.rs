@@ -20,6 +20,7 @@ use foxwedge_local::{
     agents::{self, SessionOrigin},
     calendar::format_date,
     output::{self, BOLD, DIM, GOOD, HELP, HelpfulError, clean, cut, paint, pluralize},
+    pager,
     screen::{self, pad},
     session_health::SessionHealth,
     source::InputDocument,
@@ -46,7 +47,7 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
     }
     let nodes =
         session_document::session(&document).map_or_else(Vec::new, |session| session.nodes());
-    output::write_stdout_styled(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
+    pager::write_paged(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
     if !view.edits.is_empty() && loaded.path().is_some() {
         let help = paint(HELP, "help");
         output::write_stderr(&format!(

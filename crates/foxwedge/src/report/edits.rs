@@ -142,8 +142,9 @@ const MAX_LINES: usize = 20;
 /// Max steps of one kind that are printed one by one.
 const MAX_ALIKE: usize = 4;
 
-/// Formats what the repair of one file did. Identical steps share one line.
-pub(super) fn format_file_steps(path: &str, report: &FileReport) -> String {
+/// Formats what the repair of one file did, or would do. Identical steps share one line.
+pub(super) fn format_file_steps(path: &str, report: &FileReport, is_preview: bool) -> String {
+    let verb = if is_preview { "would fix" } else { "fixed" };
     if report.applied.is_empty() {
         return String::new();
     }
@@ -160,7 +161,7 @@ pub(super) fn format_file_steps(path: &str, report: &FileReport) -> String {
             steps => format!(" and {} more", steps - 1),
         };
         let place = paint(DIM, format_args!("{place}{more}"));
-        let (fixed, note) = (paint(GOOD, "fixed"), cut(&clean(line.note), 200));
+        let (fixed, note) = (paint(GOOD, verb), cut(&clean(line.note), 200));
         text.push_str(&format!("  {fixed} {code} {place}: {note}\n"));
     }
     let shown: usize = lines.iter().take(MAX_LINES).map(|line| line.steps).sum();

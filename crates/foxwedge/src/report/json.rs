@@ -34,6 +34,9 @@ struct FindingsSummary {
     messages: usize,
     findings: usize,
     fixed: usize,
+    /// Findings that the edits would fix; only with --dry-run.
+    #[serde(skip_serializing_if = "is_zero")]
+    planned: usize,
     /// Present only if a target is a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     traces: Option<TraceSummary>,
@@ -172,10 +175,15 @@ fn summary(outcomes: &[TargetOutcome], repaired: bool) -> FindingsSummary {
         unlisted,
         by_rule: unlisted.map(|_| by_rule(outcomes)),
         fixed: totals.fixed,
+        planned: totals.planned,
         traces: TraceSummary::of(outcomes),
         edits: repaired.then(|| edits::total(outcomes)),
         losses: repaired.then(|| LossCounts(edits::losses(outcomes))),
     }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// Exact counts of all findings, by code.

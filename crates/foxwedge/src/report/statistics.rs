@@ -44,9 +44,14 @@ pub(super) fn write(
         }
         OutputFormat::Markdown => markdown(out, &counts),
         OutputFormat::Full | OutputFormat::Concise => out.write_all(table(&counts).as_bytes()),
-        OutputFormat::JsonLines | OutputFormat::Github | OutputFormat::Sarif => Err(
-            io::Error::new(io::ErrorKind::Unsupported, "this format does not support statistics"),
-        ),
+        OutputFormat::JsonLines
+        | OutputFormat::Github
+        | OutputFormat::Gitlab
+        | OutputFormat::Junit
+        | OutputFormat::Sarif => Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this format does not support statistics",
+        )),
     }
 }
 

@@ -53,10 +53,11 @@ pub(crate) fn print_notes(outcomes: &[TargetOutcome]) {
     }
 }
 
-/// Prints to stderr what each repair did.
-pub(crate) fn print_repairs(outcomes: &[TargetOutcome]) {
-    file_reports(outcomes)
-        .for_each(|(path, report)| write_stderr(&edits::format_file_steps(path, report)));
+/// Prints to stderr what each repair did, or would do.
+pub(crate) fn print_repairs(outcomes: &[TargetOutcome], is_preview: bool) {
+    file_reports(outcomes).for_each(|(path, report)| {
+        write_stderr(&edits::format_file_steps(path, report, is_preview));
+    });
 }
 
 /// Prints to stderr the commands that resume the repaired sessions.
@@ -81,7 +82,7 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], settings: &CheckSettings)
     let mut text = String::new();
     if totals.changed > 0 {
         text.push_str(&if totals.planned > 0 {
-            would_fix_sentence(totals)
+            would_fix_sentence(outcomes, totals)
         } else {
             fixed_sentence(outcomes, totals)
         });
@@ -140,11 +141,16 @@ fn findings_sentence(
     )
 }
 
+/// What the repairs removed, as the continuation of a sentence.
+fn losses_phrase(outcomes: &[TargetOutcome]) -> String {
+    let losses = edits::describe_losses(&edits::losses(outcomes)).join(", ");
+    if losses.is_empty() { losses } else { format!(", {losses}") }
+}
+
 fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
+    let losses = losses_phrase(outcomes);
     let backups: Vec<_> =
         file_reports(outcomes).filter_map(|(_, report)| report.backup.as_ref()).collect();
-    let losses = edits::describe_losses(&edits::losses(outcomes)).join(", ");
-    let losses = if losses.is_empty() { losses } else { format!(", {losses}") };
     let backup = match backups.as_slice() {
         [] => ".".to_owned(),
         [one] => format!("; backup: {}", clean(&one.to_string_lossy())),
@@ -161,12 +167,13 @@ fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
     )
 }
 
-fn would_fix_sentence(totals: ReportTotals) -> String {
+fn would_fix_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
     format!(
-        "{} {} in {}; no file was changed.\n",
+        "{} {} in {}{}; no file was changed.\n",
         paint(BOLD, "Would fix"),
         pluralize(totals.planned, "finding"),
         pluralize(totals.changed, "file"),
+        losses_phrase(outcomes),
     )
 }
 

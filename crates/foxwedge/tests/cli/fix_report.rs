@@ -8,7 +8,7 @@ use crate::{
     sessions_files::{ID, Script, killed},
 };
 
-const FORMATS: [&str; 5] = ["json", "json-lines", "github", "markdown", "sarif"];
+const FORMATS: [&str; 7] = ["json", "json-lines", "github", "gitlab", "junit", "markdown", "sarif"];
 
 fn fixed_as(name: &str, content: &str, format: &str) -> String {
     let sandbox = Sandbox::with(name, content);
@@ -37,6 +37,20 @@ fn notes(format: &str, text: &str) -> Vec<String> {
             .lines()
             .filter(|line| line.starts_with("::notice "))
             .filter_map(|line| Some(line.rsplit_once("::")?.1.rsplit_once(" (")?.0.to_owned()))
+            .collect(),
+        "gitlab" => {
+            let entries: Value = serde_json::from_str(text).unwrap();
+            let fixed =
+                entries.as_array().unwrap().iter().filter(|entry| entry["severity"] == "info");
+            fixed
+                .filter_map(|entry| {
+                    Some(entry["description"].as_str()?.rsplit_once(" (")?.0.to_owned())
+                })
+                .collect()
+        }
+        "junit" => text
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("fixed ")?.split_once("]: ")?.1.to_owned()))
             .collect(),
         _ => text
             .lines()

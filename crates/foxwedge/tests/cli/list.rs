@@ -88,7 +88,7 @@ fn a_plain_rollout_hides_the_compressed_one() {
     sandbox.keep(&format!("{name}.zst"), 1, [0x28, 0xb5, 0x2f, 0xfd, 0xff]);
     let ran = sandbox.run(&["list"]);
     assert_eq!(ran.code, 2, "nothing could be read: {}", ran.all());
-    assert!(ran.out.starts_with("? unreadable"), "{}", ran.out);
+    assert!(ran.out.contains("\n? unreadable"), "{}", ran.out);
     sandbox.keep(&name, 1, "{}\n");
     assert_eq!(ids(&sandbox, &[]).len(), 1);
 }
@@ -100,7 +100,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_listed() {
     sandbox.keep(".claude/projects/-w/ffffffff-0001.jsonl", 0, newer);
     let ran = sandbox.run(&["list"]);
     assert_eq!(ran.code, 0, "{}", ran.all());
-    let line = ran.out.lines().next().unwrap();
+    let line = ran.out.lines().nth(1).unwrap();
     assert!(line.starts_with("? unreadable") && line.contains("9.9.9"), "{line}");
     assert!(ran.err.contains("1 unreadable"), "{}", ran.err);
 }
@@ -195,4 +195,57 @@ fn every_session_can_be_checked_and_counted_at_once() {
     assert_eq!(ran.out.lines().count(), 3, "{}", ran.out);
     let ran = sandbox.run(&["check", "--agent", "codex"]);
     assert_eq!(ran.all(), "exit 0\n--- stdout\n--- stderr\nNo conversations found.\n");
+}
+
+/// What a run prints on a terminal of so many columns.
+#[cfg(unix)]
+fn on_terminal(sandbox: &Sandbox, columns: u16, arguments: &[&str]) -> String {
+    use std::{fs::OpenOptions, io::Read, process::Stdio};
+
+    use rustix::{
+        pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+        termios::{Winsize, tcsetwinsize},
+    };
+
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let slave = OpenOptions::new().read(true).write(true).open(&name).unwrap();
+    let mut command = sandbox.command(arguments);
+    command.stdin(Stdio::null()).stderr(Stdio::null()).stdout(slave);
+    command.env("PAGER", "cat");
+    let mut child = command.spawn().unwrap();
+    // The terminal ends with its last writer.
+    drop(command);
+    let mut printed = Vec::new();
+    let mut bytes = [0; 4096];
+    let mut screen = std::fs::File::from(master);
+    while let Ok(length @ 1..) = screen.read(&mut bytes) {
+        printed.extend_from_slice(&bytes[..length]);
+    }
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(anstream::adapter::strip_bytes(&printed).into_vec()).unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn the_list_fits_the_terminal() {
+    let sandbox = home();
+    let wide = on_terminal(&sandbox, 140, &["list"]);
+    assert!(wide.lines().next().unwrap().contains("FINDINGS"), "{wide}");
+    for columns in [60, 80, 100] {
+        let list = on_terminal(&sandbox, columns, &["list"]);
+        let header = list.lines().next().unwrap();
+        for name in ["STATUS", "ID", "AGE", "PROJECT", "TITLE"] {
+            assert!(header.contains(name), "{columns} columns: {list}");
+        }
+        for line in list.lines() {
+            let wide = unicode_width::UnicodeWidthStr::width(line.trim_end());
+            assert!(wide <= usize::from(columns), "{columns} columns: {line}");
+        }
+        assert!(list.contains("Look at"), "{columns} columns, a title: {list}");
+    }
 }

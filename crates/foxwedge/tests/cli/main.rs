@@ -67,6 +67,7 @@ mod store;
 mod traces;
 mod store_damage;
 mod store_postgres;
+mod team_settings;
 mod serve_configuration;
 mod serve;
 mod console;

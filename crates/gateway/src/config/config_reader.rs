@@ -402,12 +402,12 @@ impl<'w> ConfigReader<'w> {
             known.dedup();
         }
         for (key, origin) in section.table.iter().flat_map(TomlTable::keys) {
-            if known.iter().any(|(name, _)| *name == key) {
+            // `[check]` holds flags of `foxwedge check`.
+            if known.iter().any(|(name, _)| *name == key) || section.full_key(key) == "check" {
                 continue;
             }
-            if let Some((name, _)) =
-                known.iter().find(|(_, former)| *former == key && !key.is_empty())
-            {
+            let renamed = known.iter().find(|(_, former)| *former == key && !key.is_empty());
+            if let Some((name, _)) = renamed {
                 let (former, new) = (section.full_key(key), section.full_key(name));
                 let text = section.value(key).and_then(|value| value.scalar());
                 let word = section.row(name).and_then(|row| row.new_word(&text?));
@@ -415,10 +415,10 @@ impl<'w> ConfigReader<'w> {
                 self.report_error(&origin, "", format!("`{former}` is now `{new}`"), help);
                 continue;
             }
-            let names = || known.iter().map(|(name, _)| *name);
-            let help = match nearest_name(key, names()) {
+            let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+            let help = match nearest_name(key, names.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known keys: {}", names().collect::<Vec<_>>().join(", ")),
+                None => format!("known keys: {}", names.join(", ")),
             };
             self.report_error(&origin, section.full_key(&excerpt(key)), "unknown key", help);
         }

@@ -35,7 +35,7 @@ pub(super) fn parse_session<'a>(
         },
     };
     let mut options = settings.options_for_agent(agent);
-    let mut notes: Vec<String> = no_rules_note(settings, &options).into_iter().collect();
+    let mut notes: Vec<String> = no_rules_note(&options).into_iter().collect();
     match foxwedge_sessions::read(text, agent, outline_options(options.profile)) {
         Ok(session) if is_foreign(text, &session, settings) => {
             let message = format!("it contains no {} records", agent.name());

@@ -1,4 +1,4 @@
-//! The session list as aligned columns.
+//! The session list as aligned columns that fit the terminal.
 
 use std::{
     io::{self, Write},
@@ -17,40 +17,170 @@ use foxwedge_local::{
     source::format_rule_counts,
 };
 
-/// Maximum width of the project folder.
+/// Maximum width of the project folder, and where the terminal is narrow.
 const MAX_PROJECT_COLUMNS: usize = 32;
+const NARROW_PROJECT_COLUMNS: usize = 16;
 /// Maximum padding of the findings column; longer findings push the title to the right.
 const MAX_FINDINGS_COLUMNS: usize = 16;
 /// Maximum width of a title in a pipe.
 const MAX_TITLE_COLUMNS: usize = 60;
+/// Columns that a title needs before less important columns are shown.
+const MIN_TITLE_COLUMNS: usize = 24;
 
-/// Writes one line for each session.
+/// The columns before the title, in their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ListColumn {
+    Health,
+    SessionId,
+    Age,
+    Project,
+    Agent,
+    Messages,
+    Size,
+    Findings,
+}
+
+impl ListColumn {
+    const ALL: [ListColumn; 8] = [
+        ListColumn::Health,
+        ListColumn::SessionId,
+        ListColumn::Age,
+        ListColumn::Project,
+        ListColumn::Agent,
+        ListColumn::Messages,
+        ListColumn::Size,
+        ListColumn::Findings,
+    ];
+
+    /// The columns that a narrow terminal does without, the first one first.
+    const OPTIONAL: [ListColumn; 4] =
+        [ListColumn::Size, ListColumn::Messages, ListColumn::Agent, ListColumn::Findings];
+
+    fn header(self) -> &'static str {
+        match self {
+            ListColumn::Health => "STATUS",
+            ListColumn::SessionId => "ID",
+            ListColumn::Age => "AGE",
+            ListColumn::Project => "PROJECT",
+            ListColumn::Agent => "AGENT",
+            ListColumn::Messages => "MSGS",
+            ListColumn::Size => "SIZE",
+            ListColumn::Findings => "FINDINGS",
+        }
+    }
+
+    fn is_number(self) -> bool {
+        matches!(self, ListColumn::Messages | ListColumn::Size)
+    }
+
+    fn style(self, health: SessionHealth) -> Style {
+        match self {
+            ListColumn::Health | ListColumn::Findings => health.style(),
+            ListColumn::SessionId => BOLD,
+            ListColumn::Messages | ListColumn::Size => DIM,
+            ListColumn::Age | ListColumn::Project | ListColumn::Agent => Style::new(),
+        }
+    }
+}
+
+/// Writes a header and one line for each session.
 pub(super) fn write(
     out: &mut dyn Write,
     rows: &[ListedSessionRow],
     now: SystemTime,
 ) -> io::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
     let home = agents::home_folder();
-    let cells: Vec<SessionListCells> =
-        rows.iter().map(|row| SessionListCells::of(row, now, home.as_deref())).collect();
-    let widest = |column: fn(&SessionListCells) -> &str| {
-        cells.iter().map(|cells| width(column(cells))).max().unwrap_or(0)
-    };
-    let widths = SessionListWidths {
-        health: widest(|cells| cells.health.label()),
-        product: widest(|cells| &cells.product),
-        id: widest(|cells| &cells.id),
-        project: widest(|cells| &cells.project),
-        age: widest(|cells| &cells.age),
-        size: widest(|cells| &cells.size),
-        messages: widest(|cells| &cells.messages),
-        findings: widest(|cells| &cells.findings).min(MAX_FINDINGS_COLUMNS),
-    };
-    let columns = screen::terminal_columns();
-    for cells in cells {
-        out.write_all(cells.line(&widths).draw(columns).as_bytes())?;
+    let home = home.as_deref();
+    let terminal = screen::terminal_columns();
+    let mut cells: Vec<SessionListCells> =
+        rows.iter().map(|row| SessionListCells::of(row, now, home, MAX_PROJECT_COLUMNS)).collect();
+    let mut layout = ListLayout::of(&cells);
+    if let Some(columns) = terminal {
+        for optional in ListColumn::OPTIONAL {
+            if layout.total() + MIN_TITLE_COLUMNS > columns {
+                layout.remove(optional);
+            }
+        }
+        if layout.total() + MIN_TITLE_COLUMNS > columns {
+            let narrow = |row| SessionListCells::of(row, now, home, NARROW_PROJECT_COLUMNS);
+            cells = rows.iter().map(narrow).collect();
+            layout = ListLayout { columns: layout.columns, ..ListLayout::of(&cells) };
+        }
+    }
+    out.write_all(layout.header().draw(terminal).as_bytes())?;
+    for cells in &cells {
+        out.write_all(layout.line(cells).draw(terminal).as_bytes())?;
     }
     Ok(())
+}
+
+/// The columns that are shown, and how wide each of them is.
+struct ListLayout {
+    columns: Vec<ListColumn>,
+    /// Widths of all columns, shown or not.
+    widths: [usize; ListColumn::ALL.len()],
+}
+
+impl ListLayout {
+    /// Shows every column that has something in it.
+    fn of(cells: &[SessionListCells]) -> ListLayout {
+        let widest = |column| cells.iter().map(|row| width(&row.text(column))).max().unwrap_or(0);
+        let columns: Vec<ListColumn> =
+            ListColumn::ALL.into_iter().filter(|column| widest(*column) > 0).collect();
+        let widths = ListColumn::ALL.map(|column| {
+            let max = match column {
+                ListColumn::Findings => MAX_FINDINGS_COLUMNS,
+                _ => usize::MAX,
+            };
+            widest(column).min(max).max(width(column.header()))
+        });
+        ListLayout { columns, widths }
+    }
+
+    fn remove(&mut self, column: ListColumn) {
+        self.columns.retain(|shown| *shown != column);
+    }
+
+    fn width_of(&self, column: ListColumn) -> usize {
+        self.widths[column as usize]
+    }
+
+    /// Width of all columns before the title.
+    fn total(&self) -> usize {
+        self.columns.iter().map(|column| self.width_of(*column) + 2).sum()
+    }
+
+    fn header(&self) -> StyledLine {
+        let headed = |line: StyledLine, column: &ListColumn| {
+            line.with(DIM, self.cell(*column, column.header()))
+        };
+        self.columns.iter().fold(StyledLine::new(), headed).with(DIM, "TITLE")
+    }
+
+    fn line(&self, cells: &SessionListCells) -> StyledLine {
+        let filled = |line: StyledLine, column: &ListColumn| {
+            line.with(column.style(cells.health), self.cell(*column, &cells.text(*column)))
+        };
+        let line = self.columns.iter().fold(StyledLine::new(), filled);
+        let line = line.with(Style::new(), cells.title.clone());
+        match cells.sub_agents.as_str() {
+            "" => line,
+            count => line.with(DIM, format!("  {count}")),
+        }
+    }
+
+    /// A text, padded to its column, with the gap to the next one.
+    fn cell(&self, column: ListColumn, text: &str) -> String {
+        let columns = self.width_of(column);
+        if column.is_number() {
+            format!("{}{text}  ", " ".repeat(columns.saturating_sub(width(text))))
+        } else {
+            format!("{}  ", pad(text, columns))
+        }
+    }
 }
 
 /// The cells of one line.
@@ -61,26 +191,20 @@ struct SessionListCells {
     project: String,
     age: String,
     size: String,
-    messages: String,
+    messages: usize,
     findings: String,
     /// The title, or the read error.
     title: String,
     sub_agents: String,
 }
 
-struct SessionListWidths {
-    health: usize,
-    product: usize,
-    id: usize,
-    project: usize,
-    age: usize,
-    size: usize,
-    messages: usize,
-    findings: usize,
-}
-
 impl SessionListCells {
-    fn of(row: &ListedSessionRow, now: SystemTime, home: Option<&Path>) -> SessionListCells {
+    fn of(
+        row: &ListedSessionRow,
+        now: SystemTime,
+        home: Option<&Path>,
+        project_columns: usize,
+    ) -> SessionListCells {
         let overview = &row.overview;
         let findings = match overview.health {
             SessionHealth::Ok if !overview.tolerated.is_empty() => {
@@ -88,17 +212,16 @@ impl SessionListCells {
             }
             _ => format_rule_counts(&overview.findings),
         };
+        let project = overview.project.as_deref();
         SessionListCells {
             health: overview.health,
             product: row.entry.product.to_owned(),
             id: clean(&row.short_id),
-            project: overview
-                .project
-                .as_deref()
-                .map_or_else(String::new, |path| short_path(path, home)),
-            age: format_age(row.entry.modified, now),
+            project: project
+                .map_or_else(String::new, |path| short_path(path, home, project_columns)),
+            age: short_age(row.entry.modified, now),
             size: format_size(row.entry.size),
-            messages: pluralize(overview.messages, "msg"),
+            messages: overview.messages,
             findings,
             title: match &overview.error {
                 Some(error) => clean(error),
@@ -114,46 +237,36 @@ impl SessionListCells {
         }
     }
 
-    fn line(&self, widths: &SessionListWidths) -> StyledLine {
-        let plain = Style::new();
-        let style = self.health.style();
-        let right = |text: &str, columns: usize| {
-            format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
-        };
-        let mut line = StyledLine::new()
-            .with(
-                style,
-                format!("{} {}", self.health.sign(), pad(self.health.label(), widths.health)),
-            )
-            .with(plain, format!("  {}", pad(&self.product, widths.product)))
-            .with(BOLD, format!("  {}", pad(&self.id, widths.id)))
-            .with(plain, format!("  {}", pad(&self.project, widths.project)))
-            .with(plain, format!("  {}", right(&self.age, widths.age)))
-            .with(DIM, format!("  {}", right(&self.size, widths.size)))
-            .with(DIM, format!("  {}", right(&self.messages, widths.messages)));
-        if widths.findings > 0 {
-            line = line.with(style, format!("  {}", pad(&self.findings, widths.findings)));
+    fn text(&self, column: ListColumn) -> String {
+        match column {
+            ListColumn::Health => format!("{} {}", self.health.sign(), self.health.label()),
+            ListColumn::SessionId => self.id.clone(),
+            ListColumn::Age => self.age.clone(),
+            ListColumn::Project => self.project.clone(),
+            ListColumn::Agent => self.product.clone(),
+            ListColumn::Messages => self.messages.to_string(),
+            ListColumn::Size => self.size.clone(),
+            ListColumn::Findings => self.findings.clone(),
         }
-        for (style, text) in [(plain, &self.title), (DIM, &self.sub_agents)] {
-            if !text.is_empty() {
-                line = line.with(style, format!("  {text}"));
-            }
-        }
-        line
     }
 }
 
+/// An age without the words that its header says.
+fn short_age(time: SystemTime, now: SystemTime) -> String {
+    format_age(time, now).trim_end_matches(" ago").trim_start_matches("just ").to_owned()
+}
+
 /// Abbreviates the home folder and cuts a long path at its beginning.
-fn short_path(path: &str, home: Option<&Path>) -> String {
+fn short_path(path: &str, home: Option<&Path>, max: usize) -> String {
     let path = clean(&abbreviate_home(path, home));
-    if width(&path) <= MAX_PROJECT_COLUMNS {
+    if width(&path) <= max {
         return path;
     }
     let mut tail: Vec<char> = Vec::new();
     let mut used = 1;
     for c in path.chars().rev() {
         used += width(c.encode_utf8(&mut [0; 4]));
-        if used > MAX_PROJECT_COLUMNS {
+        if used > max {
             break;
         }
         tail.push(c);

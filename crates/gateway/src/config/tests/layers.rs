@@ -271,3 +271,11 @@ fn every_setting_can_be_set_in_a_file_and_is_shown_as_written() {
     assert_eq!(loaded.config.access.hosts, ["gateway.example:8443"]);
     assert_eq!(loaded.config.access.tokens[0].scope, TokenScope::Admin);
 }
+
+#[test]
+fn flags_of_the_command_line_may_stand_in_the_same_file() {
+    let here = Here::new().saying("listen = \"127.0.0.1:1\"\n[check]\nprofile = \"claude\"\n");
+    assert_eq!(here.loaded().config.listen.to_string(), "127.0.0.1:1");
+    let issues = Here::new().saying("[guard]\ncheck = 1\n").complaints();
+    assert_eq!(issues.len(), 1, "{issues:?}");
+}
