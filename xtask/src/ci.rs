@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Outcome, acceptance::SUITES, postgres, tidy, transcript, workspace};
+use crate::{Outcome, acceptance::SUITES, manual, picture, postgres, tidy, transcript, workspace};
 
 /// Which steps run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,8 @@ fn run_steps(scope: TestScope, steps: &mut StepTimes) -> Outcome {
         let strict = [("RUSTDOCFLAGS", "-D warnings")];
         cargo(&["doc", "--workspace", "--no-deps", "--quiet"], &strict)
     })?;
-    steps.run("transcript", transcript::check)?;
+    steps.run("transcript", || transcript::check().and_then(|()| picture::check()))?;
+    steps.run("manual", manual::build)?;
     steps.run("tidy", tidy::run)?;
     if scope == TestScope::Developer {
         return Ok(());

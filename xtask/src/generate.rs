@@ -7,7 +7,7 @@ mod facts;
 use std::fs;
 
 use crate::{
-    Outcome,
+    Outcome, manual,
     tidy::{Complaint, complaint},
     workspace::{self, File},
 };
@@ -24,6 +24,7 @@ fn pages() -> Vec<Page> {
     let mut pages = pages::rules(FOLDER);
     pages.push(Page { path: format!("{FOLDER}README.md"), text: pages::index() });
     pages.push(Page { path: "docs/catalogue.md".to_owned(), text: catalogue::page() });
+    pages.push(Page { path: "docs/errors.md".to_owned(), text: manual::error_list() });
     pages
 }
 

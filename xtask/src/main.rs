@@ -12,6 +12,8 @@ mod growth;
 mod chaos;
 mod bench;
 mod transcript;
+mod picture;
+mod manual;
 mod acceptance;
 mod release;
 
@@ -27,7 +29,9 @@ usage: cargo xtask <task>
   tidy                the checks that no compiler makes: arrows, purity, rules, generated files
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   transcript [--write]
-                      runs the terminal sessions in the READMEs again; or writes them anew
+                      runs the terminal sessions in the READMEs and the manual again, and draws the picture of the
+                      README; or writes them anew
+  manual              builds the manual as a site with search in target/manual, and checks its links
   sdks [--foxwedge BINARY]
                       official SDKs read what foxwedge converted; FOXWEDGE_SDKS=required fails where they are missing
   clients [--logs N] [--seed S]
@@ -73,8 +77,9 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
-        ["transcript"] => transcript::check(),
-        ["transcript", "--write"] => transcript::write(),
+        ["transcript"] => transcript::check().and_then(|()| picture::check()),
+        ["transcript", "--write"] => transcript::write().and_then(|()| picture::write()),
+        ["manual"] => manual::build(),
         ["postgres", rest @ ..] => postgres::run(rest),
         ["laws", rest @ ..] => laws::run(rest),
         ["growth", rest @ ..] => growth::run(rest),

@@ -1,7 +1,7 @@
-//! The terminal sessions in the READMEs are true: they are run again and compared.
+//! The terminal sessions in the READMEs and the manual are true: they are run again and compared.
 //!
-//! A session is a fenced `text` block that starts with `$ `. `$ cat FILE` makes the file, `$ foxwedge …`
-//! runs the binary in the same empty folder; both READMEs start afresh.
+//! A session is a fenced `text` block that starts with `$ `. `$ cat FILE` makes the file (`~/` is the
+//! home folder), `$ foxwedge …` runs the binary in the same empty folder; each document starts afresh.
 
 use std::{
     env, fs,
@@ -12,7 +12,12 @@ use std::{
 
 use crate::{Outcome, ci, workspace};
 
-const DOCUMENTS: [&str; 2] = ["README.md", "README.zh-CN.md"];
+/// The documents with sessions that need nothing but the files they show. Sessions of other pages
+/// are checked by the tests of what they show.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "README.zh-CN.md", "docs/compaction.md", "docs/quickstart.md", "docs/recipes.md"];
+/// The start of a session.
+const SESSION: &str = "```text\n$ ";
 
 /// Where the user of the sessions lives.
 const HOME: &str = "home/ada";
@@ -30,7 +35,7 @@ pub(crate) fn check() -> Outcome {
         }
     }
     if wrong.is_empty() {
-        println!("the sessions in the READMEs are true");
+        println!("the sessions in the READMEs and the manual are true");
         return Ok(());
     }
     Err(format!("{}\nrun `cargo xtask transcript --write`", wrong.join("\n")))
@@ -61,7 +66,8 @@ fn replayed() -> Result<Vec<(&'static str, String, String)>, String> {
             desk.set_up().and_then(|()| replay(&old, |command, shown| desk.run(command, shown)));
         // What is left in the folder for temporary files does not matter.
         let _ = fs::remove_dir_all(&folder);
-        documents.push((document, old, new.map_err(|error| format!("{document}: {error}"))?));
+        let new = new.map_err(|error| format!("{document}: {error}"))?;
+        documents.push((document, old, new));
     }
     Ok(documents)
 }
@@ -73,7 +79,7 @@ fn replay(
 ) -> io::Result<String> {
     let mut text = String::new();
     let mut rest = document;
-    while let Some((before, session)) = rest.split_once("```text\n$ ") {
+    while let Some((before, session)) = rest.split_once(SESSION) {
         let Some((session, after)) = session.split_once("\n```") else { break };
         text.push_str(before);
         text.push_str("```text\n");
@@ -106,7 +112,12 @@ impl Desk<'_> {
         let words = words(command);
         match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["cat", file] => {
-                fs::write(self.folder.join(file), format!("{}\n", shown.trim_end()))?;
+                let path = match file.strip_prefix("~/") {
+                    Some(below) => self.folder.join(HOME).join(below),
+                    None => self.folder.join(file),
+                };
+                path.parent().map_or(Ok(()), fs::create_dir_all)?;
+                fs::write(path, format!("{}\n", shown.trim_end()))?;
                 Ok(shown.to_owned())
             }
             ["foxwedge", arguments @ ..] => self.foxwedge(arguments),
