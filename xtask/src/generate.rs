@@ -1,6 +1,7 @@
 //! Pages of the manual that are made from the rules: nothing is written twice.
 
 mod pages;
+mod examples;
 mod catalogue;
 mod facts;
 
@@ -20,8 +21,8 @@ struct Page {
     text: String,
 }
 
-fn pages() -> Vec<Page> {
-    let mut pages = pages::rules(FOLDER);
+fn pages(files: &[File]) -> Vec<Page> {
+    let mut pages = pages::rules(FOLDER, files);
     pages.push(Page { path: format!("{FOLDER}README.md"), text: pages::index() });
     pages.push(Page { path: "docs/catalogue.md".to_owned(), text: catalogue::page() });
     pages.push(Page { path: "docs/errors.md".to_owned(), text: manual::error_list() });
@@ -31,7 +32,8 @@ fn pages() -> Vec<Page> {
 /// Writes every page, and removes pages of rules that no longer exist.
 pub(crate) fn write() -> Outcome {
     let root = workspace::root();
-    let pages = pages();
+    let files = workspace::files()?;
+    let pages = pages(&files);
     let complain = |path: &str, error: std::io::Error| format!("{path}: {error}");
     fs::create_dir_all(root.join(FOLDER)).map_err(|error| complain(FOLDER, error))?;
     let mut written = 0;
@@ -42,7 +44,7 @@ pub(crate) fn write() -> Outcome {
         fs::write(root.join(path), text).map_err(|error| complain(path, error))?;
         written += 1;
     }
-    for path in strangers(&workspace::files()?, &pages) {
+    for path in strangers(&files, &pages) {
         fs::remove_file(root.join(&path)).map_err(|error| complain(&path, error))?;
         println!("removed {path}");
     }
@@ -64,7 +66,7 @@ pub(crate) fn check() -> Outcome {
 
 /// Pages that are missing, old, or of no rule.
 pub(crate) fn outdated(files: &[File]) -> Vec<Complaint> {
-    let pages = pages();
+    let pages = pages(files);
     let mut complaints = Vec::new();
     for Page { path, text } in &pages {
         let old = files.iter().find(|file| file.path == *path);

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use foxwedge_core::{Profile, Rule, RuleEvidence, rules};
 
-use super::Page;
+use super::{Page, examples};
+use crate::workspace::File;
 
 /// The families, by the first digit of the code.
 const FAMILIES: [(u16, &str); 8] = [
@@ -24,14 +25,16 @@ pub(super) fn file_name(rule: &Rule) -> String {
 }
 
 /// A page for every rule.
-pub(super) fn rules(folder: &str) -> Vec<Page> {
-    let page =
-        |rule: &&Rule| Page { path: format!("{folder}{}", file_name(rule)), text: page(rule) };
+pub(super) fn rules(folder: &str, files: &[File]) -> Vec<Page> {
+    let page = |rule: &&Rule| Page {
+        path: format!("{folder}{}", file_name(rule)),
+        text: page(rule, files),
+    };
     rules::ALL.iter().map(page).collect()
 }
 
 /// The page that the rule carries itself; rules it mentions become links.
-fn page(rule: &Rule) -> String {
+fn page(rule: &Rule, files: &[File]) -> String {
     let mut page = notice();
     let mut fenced = false;
     for line in rule.explain.lines() {
@@ -43,6 +46,7 @@ fn page(rule: &Rule) -> String {
         }
         page.push('\n');
     }
+    page.push_str(&examples::section(rule, files));
     page.push_str("\n[All rules](README.md)\n");
     page
 }
