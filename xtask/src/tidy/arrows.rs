@@ -134,7 +134,16 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("foxwedge-scripted-agent", &["foxwedge-core", "foxwedge-scripted"]),
     // Measures the gateway from outside; only its benchmarks look into it.
     ("foxwedge-bench", &[]),
-    ("xtask", &["foxwedge-core", "foxwedge-embed", "foxwedge-run", "foxwedge-testkit"]),
+    (
+        "xtask",
+        &[
+            "foxwedge-core",
+            "foxwedge-embed",
+            "foxwedge-formats",
+            "foxwedge-run",
+            "foxwedge-testkit",
+        ],
+    ),
 ];
 
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
