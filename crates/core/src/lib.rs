@@ -4,6 +4,12 @@
 //! Pure: the same input gives the same output. No clock, no files, no network. The formats crate
 //! parses bytes into a [`Draft`] and writes a [`Repair`] back as bytes; checking and repairing
 //! happen only here.
+//!
+//! ```
+//! let error = "400 No tool output found for function call call_8Zk1.";
+//! let explanation = foxwedge_core::explain(error).expect("a known error text");
+//! assert_eq!((explanation.code, explanation.ids), (101, vec!["call_8Zk1"]));
+//! ```
 
 mod draft;
 mod pairing;

@@ -34,6 +34,13 @@
 //! `left-out`; it is never read as something else.
 //!
 //! Pure: no clock, no files, no network.
+//!
+//! ```
+//! let history = br#"[{"role": "tool", "tool_call_id": "call_1", "content": "42"}]"#;
+//! let reply = foxwedge_embed::call("fix", history, r#"{"profile": "openai-chat"}"#).expect("a history");
+//! assert!(reply.report.contains(r#""changed":true"#));
+//! assert!(reply.document.is_some());
+//! ```
 
 mod check;
 mod compact;

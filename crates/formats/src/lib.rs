@@ -8,6 +8,24 @@
 //! `encode`, `request` and `response` (to and from the [`model`]), `stream_reader` and
 //! `stream_writer`. The modules above the folders choose one by [`Format`]; the modules below hold
 //! what the folders share. No module uses one above it.
+//!
+//! ```
+//! use foxwedge_core::{CheckOptions, Profile};
+//! use foxwedge_formats::{detect, outline_options, read};
+//!
+//! let history = r#"[
+//!   {"role": "user", "content": "Run the tests."},
+//!   {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "bash", "input": {}}]},
+//!   {"role": "user", "content": "Are they green?"}
+//! ]"#;
+//! let format = detect(history).expect("a conversation").wire;
+//! let profile = Profile::for_format(format);
+//! let document = read(history, format, outline_options(profile))?;
+//! let (fixed, repair) = document.fix(&CheckOptions::for_profile(profile));
+//! assert_eq!(repair.edits.len(), 1);
+//! assert!(fixed.to_string().contains("tool_result"));
+//! # Ok::<(), foxwedge_formats::ReadError>(())
+//! ```
 
 // What all formats share.
 pub mod outline;

@@ -3,6 +3,17 @@
 //! The crate is pure: it does no I/O, reads no clock and never waits. A caller that runs an agent,
 //! follows a foreign agent or replays a log passes events to [`step`] one at a time, with the time.
 //! [`step`] returns the new state and the effects that the caller must carry out.
+//!
+//! ```
+//! use foxwedge_run::{
+//!     EventPayload,
+//!     follow::{AgentFollower, StreamSource},
+//! };
+//!
+//! let mut follower = AgentFollower::new(StreamSource::ClaudeCode, "run-1".into());
+//! let events = follower.line(r#"{"type":"system","subtype":"init","session_id":"s1"}"#);
+//! assert!(events.iter().any(|event| matches!(event.body, EventPayload::Started(_))));
+//! ```
 
 mod value;
 mod status;

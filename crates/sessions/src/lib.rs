@@ -6,6 +6,22 @@
 //! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
 //!
+//! ```
+//! use foxwedge_core::CheckOptions;
+//! use foxwedge_formats::outline_options;
+//! use foxwedge_sessions::{AgentDetection, detect_agent, read, readable_text};
+//!
+//! let file = br#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s1","version":"2.1.112","message":{"role":"user","content":"Hello."}}
+//! {"type":"user","uuid":"u2","parentUuid":"lost","sessionId":"s1","message":{"role":"user","content":"Are you there?"}}
+//! "#;
+//! let text = readable_text(file)?;
+//! let AgentDetection::Known(agent) = detect_agent(text.as_str()) else { panic!("no session") };
+//! let session = read(&text, agent, outline_options(agent.profile()))?;
+//! let (_fixed, repair) = session.fix(&CheckOptions::for_profile(agent.profile()));
+//! assert_eq!(repair.edits.iter().map(|edit| edit.code).collect::<Vec<_>>(), [701]);
+//! # Ok::<(), foxwedge_formats::ReadError>(())
+//! ```
+//!
 //! # Guarantees
 //!
 //! - The draft holds the messages that the agent itself would send, plus tool results that are in
