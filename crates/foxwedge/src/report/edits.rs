@@ -143,12 +143,12 @@ const MAX_LINES: usize = 20;
 const MAX_ALIKE: usize = 4;
 
 /// Formats what the repair of one file did, or would do. Identical steps share one line.
-pub(super) fn format_file_steps(path: &str, report: &FileReport, is_preview: bool) -> String {
+pub(super) fn format_file_steps(title: &str, report: &FileReport, is_preview: bool) -> String {
     let verb = if is_preview { "would fix" } else { "fixed" };
     if report.applied.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}\n", paint(BOLD, clean(path)));
+    let mut text = format!("{}\n", paint(BOLD, clean(title)));
     let lines = fold_steps(&report.applied);
     for line in lines.iter().take(MAX_LINES) {
         let code = paint(BOLD, format_args!("FW{}", line.first.edit.code));

@@ -3,7 +3,7 @@
 use super::{ReportTotals, edits, file_reports};
 use foxwedge_local::{
     check_settings::CheckSettings,
-    outcome::{TargetFailure, TargetOutcome, TargetResult},
+    outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
     output::{
         BOLD, ERROR, GOOD, HELP, clean, format_error, paint, pluralize, print_note, write_stderr,
     },
@@ -55,9 +55,20 @@ pub(crate) fn print_notes(outcomes: &[TargetOutcome]) {
 
 /// Prints to stderr what each repair did, or would do.
 pub(crate) fn print_repairs(outcomes: &[TargetOutcome], is_preview: bool) {
-    file_reports(outcomes).for_each(|(path, report)| {
-        write_stderr(&edits::format_file_steps(path, report, is_preview));
-    });
+    for outcome in outcomes {
+        if let TargetResult::Checked(report) = &outcome.result {
+            write_stderr(&edits::format_file_steps(&title(outcome, report), report, is_preview));
+        }
+    }
+}
+
+/// The agent and id of a session in the folder of its agent, whose path says less; otherwise the path.
+fn title(outcome: &TargetOutcome, report: &FileReport) -> String {
+    let session = report.session.as_ref().filter(|_| outcome.name.is_some());
+    match session.and_then(|session| Some((session.agent, session.id.as_deref()?))) {
+        Some((agent, id)) => format!("{} {id}", agent.name()),
+        None => outcome.path.clone(),
+    }
 }
 
 /// Prints to stderr the commands that resume the repaired sessions.
