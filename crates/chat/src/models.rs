@@ -136,6 +136,18 @@ fn read_key_variable(name: &str, environment: &dyn ConfigEnvironment) -> Option<
     Some(SecretText::new(key.trim())).filter(|key| !key.is_empty())
 }
 
+/// The model to use if only a key is set. Others are selected with `--model`.
+fn default_model(api: ChatApi) -> Option<&'static str> {
+    match api {
+        ChatApi::Openai => Some("gpt-5"),
+        ChatApi::Anthropic => Some("claude-sonnet-4-5"),
+        ChatApi::Gemini => Some("gemini-2.5-flash"),
+        ChatApi::Deepseek => Some("deepseek-chat"),
+        ChatApi::Scripted => Some(SCRIPTED_MODEL),
+        ChatApi::Gateway => None,
+    }
+}
+
 /// The API of a URL, if its host belongs to a provider.
 fn api_of_host(url: &str) -> Option<ChatApi> {
     let host = url.split('/').nth(2)?.to_ascii_lowercase();
@@ -166,11 +178,19 @@ impl ModelLookup {
             (ModelLookup::Direct(direct), Some(name)) => {
                 Ok(ModelChoice::Direct { direct: direct.clone(), model: name.to_owned() })
             }
-            (ModelLookup::Direct(direct), None) if direct.api == ChatApi::Scripted => {
-                Ok(ModelChoice::Direct { direct: direct.clone(), model: SCRIPTED_MODEL.to_owned() })
+            (ModelLookup::Direct(direct), None) => {
+                // Another server than the provider's own has models of its own.
+                let own = direct.url.as_deref().is_none_or(|url| api_of_host(url).is_some());
+                match default_model(direct.api).filter(|_| own) {
+                    Some(model) => {
+                        Ok(ModelChoice::Direct { direct: direct.clone(), model: model.to_owned() })
+                    }
+                    None => Err(HelpfulError::new("no model is selected").help(format!(
+                        "select a model of {} with `--model NAME`",
+                        direct.api.name()
+                    ))),
+                }
             }
-            (ModelLookup::Direct(direct), None) => Err(HelpfulError::new("no model is selected")
-                .help(format!("select a model of {} with `--model NAME`", direct.api.name()))),
             (ModelLookup::Routes(loaded), Some(name)) => choose_by_route(loaded, name, environment),
             (ModelLookup::Routes(loaded), None) => choose_default(loaded, environment),
         }
@@ -248,22 +268,30 @@ fn no_route_error(loaded: &LoadedConfig, name: &str) -> HelpfulError {
     }
 }
 
-/// The model of the first route for a single name; the scripted model if no provider is configured.
+/// The model of the first route for a single name; otherwise the default model of the first provider
+/// that has a key; the scripted model if no provider is configured.
 fn choose_default(
     loaded: &LoadedConfig,
     environment: &dyn ConfigEnvironment,
 ) -> Result<ModelChoice, HelpfulError> {
     let config = &loaded.config;
-    let named = config.routes.iter().find(|route| {
-        let is_network = matches!(route.upstream.transport, UpstreamTransport::Network(_));
-        is_network && !route.model.ends_with('*')
-    });
-    if let Some(route) = named {
-        return Ok(ModelChoice::Route { route: Arc::clone(route), model: route.model.to_string() });
-    }
     let is_network = |route: &&Arc<ModelRoute>| {
         matches!(route.upstream.transport, UpstreamTransport::Network(_))
     };
+    let named = config.routes.iter().filter(is_network).find(|route| !route.model.ends_with('*'));
+    if let Some(route) = named {
+        return Ok(ModelChoice::Route { route: Arc::clone(route), model: route.model.to_string() });
+    }
+    let with_keys = [ChatApi::Anthropic, ChatApi::Openai, ChatApi::Gemini, ChatApi::Deepseek]
+        .into_iter()
+        .filter(|api| {
+            key_variables(*api).iter().any(|name| read_key_variable(name, environment).is_some())
+        });
+    for model in with_keys.filter_map(default_model) {
+        if let Ok(choice) = choose_by_route(loaded, model, environment) {
+            return Ok(choice);
+        }
+    }
     let patterns: Vec<&str> =
         config.routes.iter().filter(is_network).map(|route| &*route.model).collect();
     if !patterns.is_empty() {
@@ -271,11 +299,6 @@ fn choose_default(
             "select one with `--model NAME`; configured are {}",
             patterns.join(", ")
         )));
-    }
-    if read_key_variable("DEEPSEEK_API_KEY", environment).is_some() {
-        return Err(
-            HelpfulError::new("no model is selected").help("select one with `--model deepseek-…`")
-        );
     }
     match config.route(SCRIPTED_MODEL) {
         Some(route) => Ok(ModelChoice::Route { route, model: SCRIPTED_MODEL.to_owned() }),

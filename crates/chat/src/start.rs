@@ -185,8 +185,8 @@ fn scripted_model_hint(options: &ChatOptions, choice: &ModelChoice) -> Option<Ve
                 paint(HELP, "note")
             ),
             format!(
-                "  {}: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY and \
-                 add `--model NAME`",
+                "  {}: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY; \
+                 `--model NAME` selects another model than the default",
                 paint(HELP, "help")
             ),
         ]

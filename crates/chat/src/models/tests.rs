@@ -62,19 +62,21 @@ fn key_is_used_only_for_its_own_provider() {
     let api = |api| EndpointFlags { api: Some(api), ..none };
     type Row<'a> =
         (&'a [(&'static str, &'static str)], EndpointFlags<'a>, Option<&'a str>, &'a str);
-    let table: [Row<'_>; 19] = [
+    let table: [Row<'_>; 21] = [
         (&[], none, None, "route scripted scripted"),
         (&[], none, Some("scripted-2"), "route scripted scripted-2"),
         (&[], none, Some("gpt-9"), "error: no provider is configured for `gpt-9`"),
         (&[CLAUDE], none, Some("claude-x"), "route anthropic claude-x"),
-        (&[CLAUDE], none, None, "error: no model is selected"),
+        (&[CLAUDE], none, None, "route anthropic claude-sonnet-4-5"),
+        (&[OPENAI, CLAUDE], none, None, "route anthropic claude-sonnet-4-5"),
         (&[CLAUDE], none, Some("gpt-9"), "error: no provider is configured for `gpt-9`"),
         (&[DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
-        (&[DEEP], none, None, "error: no model is selected"),
+        (&[DEEP], none, None, "deepseek usual sk-d deepseek-chat"),
         (&[OPENAI, DEEP], none, Some("deepseek-chat"), "deepseek usual sk-d deepseek-chat"),
         (&[OPENAI], api(ChatApi::Openai), Some("m"), "openai usual sk-o m"),
         (&[], api(ChatApi::Openai), Some("m"), "error: no API key is set for openai"),
-        (&[OPENAI], api(ChatApi::Openai), None, "error: no model is selected"),
+        (&[OPENAI], api(ChatApi::Openai), None, "openai usual sk-o gpt-5"),
+        (&[OPENAI], at("http://localhost:1/v1"), None, "error: no model is selected"),
         (&[], api(ChatApi::Scripted), None, "scripted usual none scripted"),
         (&[], api(ChatApi::Gateway), Some("m"), "gateway usual none m"),
         // A key is not sent to other hosts.
