@@ -16,7 +16,9 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use foxwedge_agents::{AgentCounts, AgentHandle, AgentPool, AgentQuestion, PermissionDecision};
+use foxwedge_formats::model::ModelReply;
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
@@ -340,8 +342,17 @@ async fn handle_chat(
     let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
     match response {
         Ok(UpstreamResponse::Reply { status, headers, body }) => {
-            let work =
-                ReplyInFlight { session_guard, recording, span, stop_guard, agent, resume_points };
+            let work = ReplyInFlight {
+                request: request.id.clone(),
+                owner: request.caller.owner.clone(),
+                referable_body: prepared.referable_body.clone(),
+                session_guard,
+                recording,
+                span,
+                stop_guard,
+                agent,
+                resume_points,
+            };
             reply.build(status, &headers, body, work).await
         }
         Ok(UpstreamResponse::Error { status, headers, body, tries }) => {
@@ -360,6 +371,11 @@ async fn handle_chat(
 /// The state of a reply in flight. Dropping it before the reply has ended means that the client has
 /// disconnected.
 pub(crate) struct ReplyInFlight {
+    /// The id of the request.
+    request: Arc<str>,
+    owner: Arc<str>,
+    /// The body of the request, if later requests may refer to its reply by id.
+    referable_body: Option<Bytes>,
     pub(crate) session_guard: SessionGuard,
     pub(crate) recording: RequestRecording,
     pub(crate) span: ChatSpan,
@@ -385,6 +401,14 @@ impl ReplyInFlight {
         }
         self.session_guard.commit_reply(tip, &self.resume_points, id, cached);
         self.resume_points.first().copied().unwrap_or(tip)
+    }
+
+    /// Keeps a complete reply for requests that refer to it by id.
+    pub(crate) fn remember_reply(&self, reply: &ModelReply<'_>) {
+        if let Some(body) = &self.referable_body {
+            let response_items = &self.stop_guard.engine.response_items;
+            response_items.remember(&self.owner, body, reply, &self.request);
+        }
     }
 }
 

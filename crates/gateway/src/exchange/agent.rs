@@ -14,12 +14,7 @@ use foxwedge_agents::{
     AgentConfig, AgentError, AgentHandle, AgentRequest, AgentStartRequest, BodyChunk,
     ClientToolCall, NoteRecorder, RequestTail,
 };
-use foxwedge_core::Format;
-use foxwedge_formats::{
-    model::{ModelResponse, encode_reply},
-    stream::{self, CollectedEnding},
-    text,
-};
+use foxwedge_formats::text;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -220,7 +215,7 @@ fn agent_model(agent: &AgentConfig, prepared: &RoutedRequest) -> Option<String> 
     }
 }
 
-/// The agent's reply, streamed or complete, as the client requested it.
+/// The agent's reply: a stream, which is read to its end first if the client wants a whole reply.
 async fn client_reply(
     engine: &EngineShared,
     prepared: &RoutedRequest,
@@ -228,34 +223,15 @@ async fn client_reply(
     first: BodyChunk,
     mut rest: mpsc::Receiver<BodyChunk>,
 ) -> Result<UpstreamResponse, ApiError> {
-    match (first, prepared.stream) {
-        (BodyChunk::Failed(error), _) => Err(error.into()),
-        (first, true) => Ok(upstream_reply(
-            "text/event-stream",
-            IncomingBody::from_local(ReplyChannel::new(first, rest)),
-        )),
+    let body = match (first, prepared.stream) {
+        (BodyChunk::Failed(error), _) => return Err(error.into()),
+        (first, true) => IncomingBody::from_local(ReplyChannel::new(first, rest)),
         (first, false) => {
             let max_bytes = engine.config.limits.whole_reply;
-            let body =
-                collect_message(&read_full_reply(handle, first, &mut rest, max_bytes).await?)?;
-            Ok(upstream_reply("application/json", IncomingBody::from_bytes(body)))
+            IncomingBody::from_bytes(read_full_reply(handle, first, &mut rest, max_bytes).await?)
         }
-    }
-}
-
-/// Collects a stream into one message.
-fn collect_message(events: &[u8]) -> Result<Bytes, ApiError> {
-    let format = Format::Anthropic;
-    let broken =
-        || ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", "the reply is incomplete");
-    let collection = stream::collect(format, events).map_err(|_| broken())?;
-    match collection.ending {
-        CollectedEnding::Complete => {
-            let outcome = ModelResponse::Reply(collection.reply);
-            Ok(encode_reply(&outcome, format, "").body.into())
-        }
-        CollectedEnding::Failed(_) | CollectedEnding::Truncated => Err(broken()),
-    }
+    };
+    Ok(upstream_reply("text/event-stream", body))
 }
 
 /// Reads a complete reply. Since nothing has been sent yet, an error at any time becomes a status.
