@@ -39,7 +39,7 @@ use foxwedge_upstream::{
     http::{HttpClient, HttpSettings},
     send::RetryBudget,
 };
-use identity::{RequestIdentity, SessionHint};
+use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
 use response_items::ResponseItemCache;
@@ -315,18 +315,18 @@ async fn handle_chat(
                 }
             }
         }
-        Some((agent_config, planned)) => {
-            let side_channel = recording.side_channel();
-            let context = agent::AgentRequestContext {
-                agent: &agent_config,
+        Some(planned) => {
+            let stop = &mut stop_guard.stop;
+            let reply = agent::ask_agent(
+                engine,
+                request,
+                &mut prepared,
                 planned,
-                session_guard: &session_guard,
-                run: recording.run(),
-                side_channel,
-            };
-            let reply =
-                agent::ask_agent(engine, request, &mut prepared, context, &mut stop_guard.stop)
-                    .await;
+                &session_guard,
+                &mut recording,
+                stop,
+            )
+            .await;
             reply.map(|reply| {
                 (agent, resume_points) = (reply.agent, reply.resume_points);
                 reply.reply
@@ -443,13 +443,11 @@ async fn claim_session(
             UpstreamTransport::Agent => agent::find_waiting_agent(engine, request, prepared),
             UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
         };
-        let RequestIdentity { hint, scope, fingerprint, retry_mark, origin } = &prepared.identity;
-        let selector = match (&waiting_agent, hint) {
-            (Some(agent), _) => SessionSelector::SessionId(&agent.session),
-            (None, SessionHint::Name(name)) => SessionSelector::Name(name),
-            (None, SessionHint::CacheKey(name)) => SessionSelector::CacheKey(name),
-            (None, SessionHint::PreviousReply(id)) => SessionSelector::Reply(id),
-            (None, SessionHint::None) => SessionSelector::None,
+        let RequestIdentity { selector, scope, fingerprint, retry_mark, origin } =
+            &prepared.identity;
+        let selector = match &waiting_agent {
+            Some(agent) => SessionSelector::SessionId(&agent.session),
+            None => selector.borrowed(),
         };
         let query = SessionQuery {
             owner: &request.caller.owner,

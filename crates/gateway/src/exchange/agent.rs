@@ -25,14 +25,13 @@ use reply_channel::ReplyChannel;
 
 use super::{
     EngineShared,
-    identity::SessionHint,
     prepare::RoutedRequest,
     send::{UpstreamResponse, run_stopped_error},
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
-    record::SideChannel,
-    session::{self, SessionGuard},
+    record::{RequestRecording, SideChannel},
+    session::{self, SessionGuard, SessionSelector},
 };
 use foxwedge_upstream::http::IncomingBody;
 
@@ -44,15 +43,6 @@ const REPLY_CHANNEL_SIZE: usize = 16;
 /// The error code for an agent that has exited.
 const AGENT_GONE_CODE: &str = "agent_died";
 
-/// What a request needs beside its body.
-pub(super) struct AgentRequestContext<'a> {
-    pub(super) agent: &'a Arc<AgentConfig>,
-    pub(super) planned: PlannedRequest,
-    pub(super) session_guard: &'a SessionGuard,
-    pub(super) run: &'a Arc<str>,
-    pub(super) side_channel: Option<SideChannel>,
-}
-
 /// The agent that waits for the tool results of a request.
 pub(super) fn find_waiting_agent(
     engine: &EngineShared,
@@ -60,9 +50,12 @@ pub(super) fn find_waiting_agent(
     prepared: &RoutedRequest,
 ) -> Option<Arc<AgentHandle>> {
     let (owner, chain) = (&request.caller.owner, &prepared.chain);
-    let named_session = match &prepared.identity.hint {
-        SessionHint::Name(name) => Some(session::named_session_id(owner, name)),
-        SessionHint::CacheKey(_) | SessionHint::PreviousReply(_) | SessionHint::None => None,
+    let named_session = match &prepared.identity.selector {
+        SessionSelector::Name(name) => Some(session::named_session_id(owner, name)),
+        SessionSelector::CacheKey(_)
+        | SessionSelector::Reply(_)
+        | SessionSelector::SessionId(_)
+        | SessionSelector::None => None,
     };
     let named_session = named_session.as_deref();
     let matches = |handle: &AgentHandle, known_messages| {
@@ -118,14 +111,16 @@ pub(super) async fn ask_agent(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    context: AgentRequestContext<'_>,
+    planned: (Arc<AgentConfig>, PlannedRequest),
+    session_guard: &SessionGuard,
+    recording: &mut RequestRecording,
     stop: &mut oneshot::Receiver<()>,
 ) -> Result<AgentReply, ApiError> {
     let name = prepared.route.upstream.name.clone();
     let reply = tokio::select! {
         biased;
         _ = stop => return Err(run_stopped_error()),
-        reply = run_plan(engine, request, prepared, context) => reply,
+        reply = run_plan(engine, request, prepared, planned, session_guard, recording) => reply,
     };
     engine
         .metrics
@@ -139,10 +134,13 @@ async fn run_plan(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    context: AgentRequestContext<'_>,
+    (agent, PlannedRequest { mut plan, .. }): (Arc<AgentConfig>, PlannedRequest),
+    session_guard: &SessionGuard,
+    recording: &mut RequestRecording,
 ) -> Result<AgentReply, ApiError> {
-    let AgentRequestContext { agent, planned, session_guard, run, side_channel } = context;
-    let mut plan = planned.plan;
+    let agent = &agent;
+    let side_channel = recording.side_channel();
+    let run = recording.run();
     if let AgentPlan::Continue { handle, tail } = plan {
         prepared.guarded.names.clone_from(&handle.names);
         let (chunks, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
