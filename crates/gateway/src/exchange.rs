@@ -3,6 +3,7 @@
 mod identity;
 mod prepare;
 mod request_span;
+mod reply_in_flight;
 mod send;
 mod agent;
 mod summary;
@@ -16,9 +17,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
-use foxwedge_agents::{AgentCounts, AgentHandle, AgentPool, AgentQuestion, PermissionDecision};
-use foxwedge_formats::model::ModelReply;
+use foxwedge_agents::{AgentCounts, AgentPool, AgentQuestion, PermissionDecision};
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
@@ -26,12 +25,11 @@ use crate::{
     ApiError, ApiErrorKind, GatewayRequest, GatewayResponse, GuardAction, RequestSummary,
     config::GatewayConfig,
     metrics::Metrics,
-    record::{GatewayRecorder, RecordingStart, RequestRecording},
+    record::{GatewayRecorder, RecordingStart},
     session::{
-        CachedReply, SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery,
-        SessionSelector,
+        SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery, SessionSelector,
     },
-    trace::{ChatSpan, ChatTracer},
+    trace::ChatTracer,
 };
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::{
@@ -42,6 +40,8 @@ use foxwedge_upstream::{
 use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
+pub(crate) use reply_in_flight::ReplyInFlight;
+use reply_in_flight::StopGuard;
 use response_items::ResponseItemCache;
 use send::UpstreamResponse;
 use summary::SummaryCache;
@@ -365,71 +365,6 @@ async fn handle_chat(
             span.set_failure(error.status().as_u16());
             Err(error)
         }
-    }
-}
-
-/// The state of a reply in flight. Dropping it before the reply has ended means that the client has
-/// disconnected.
-pub(crate) struct ReplyInFlight {
-    /// The id of the request.
-    request: Arc<str>,
-    owner: Arc<str>,
-    /// The body of the request, if later requests may refer to its reply by id.
-    referable_body: Option<Bytes>,
-    pub(crate) session_guard: SessionGuard,
-    pub(crate) recording: RequestRecording,
-    pub(crate) span: ChatSpan,
-    pub(crate) stop_guard: StopGuard,
-    /// The agent that replies.
-    pub(crate) agent: Option<Arc<AgentHandle>>,
-    /// Earlier digests from which the conversation may also continue.
-    resume_points: Vec<u128>,
-}
-
-impl ReplyInFlight {
-    /// Commits a complete reply; `tip` is the digest of the conversation after it. Returns the
-    /// digest by which the conversation is found after a restart: clients may leave out a reply
-    /// that only lists open calls again.
-    pub(crate) fn commit_reply(
-        &mut self,
-        tip: u128,
-        id: Option<&str>,
-        cached: Option<CachedReply>,
-    ) -> u128 {
-        if let Some(agent) = &self.agent {
-            self.resume_points = agent.record_reply(tip);
-        }
-        self.session_guard.commit_reply(tip, &self.resume_points, id, cached);
-        self.resume_points.first().copied().unwrap_or(tip)
-    }
-
-    /// Keeps a complete reply for requests that refer to it by id.
-    pub(crate) fn remember_reply(&self, reply: &ModelReply<'_>) {
-        if let Some(body) = &self.referable_body {
-            let response_items = &self.stop_guard.engine.response_items;
-            response_items.remember(&self.owner, body, reply, &self.request);
-        }
-    }
-}
-
-/// A run that can be stopped from outside.
-pub(crate) struct StopGuard {
-    engine: Arc<EngineShared>,
-    run: Arc<str>,
-    pub(crate) stop: oneshot::Receiver<()>,
-}
-
-impl StopGuard {
-    fn new(engine: &Arc<EngineShared>, run: Arc<str>) -> StopGuard {
-        let (sender, stop) = oneshot::channel();
-        lock(&engine.stop_senders).insert(run.clone(), sender);
-        StopGuard { engine: engine.clone(), run, stop }
-    }
-}
-
-impl Drop for StopGuard {
-    fn drop(&mut self) {
-        lock(&self.engine.stop_senders).remove(&self.run);
     }
 }
 
