@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use foxwedge_core::{CheckOptions, Format, PartKind, Policy, Profile, RuleSet};
 use foxwedge_formats::{
-    model::{CallPairs, ContentPart, ModelPart, ModelRole, PartIndex, decode},
+    model::{ContentPart, ModelPart, ModelRole, ToolResultPart, decode},
     outline_options, read,
 };
 use foxwedge_run::{RawJson, ToolStatus};
@@ -13,7 +13,7 @@ use foxwedge_tokens::ModelTokenizer;
 
 use foxwedge_local::{
     disk::create_private,
-    export::{self, ExportHeader},
+    export::{self, ExportHeader, ExportTurn, ExportTurnItem, split_turns},
     output::{HelpfulError, clean},
     runs::draw::call_subject,
 };
@@ -65,42 +65,24 @@ impl ChatHistory {
     /// The messages and tool calls, in order.
     pub(crate) fn items(&self) -> anyhow::Result<Vec<ChatHistoryItem>> {
         let history = decode(&self.0, FORMAT).context("the history cannot be read")?;
-        let pairs = CallPairs::of(&history);
-        let result_of = |at: PartIndex| {
-            let at = pairs.partner(at)?;
-            history.messages.get(at.message)?.parts.get(at.part)
-        };
-        let mut items = Vec::new();
-        for (index, message) in history.messages.iter().enumerate() {
-            for (part, content_part) in message.parts.iter().enumerate() {
-                match (content_part.content(), message.role) {
-                    (ContentPart::Text(text), ModelRole::User) => {
-                        items.push(ChatHistoryItem::Prompt(text.to_string()))
-                    }
-                    (ContentPart::Text(text), ModelRole::Assistant) => {
-                        items.push(ChatHistoryItem::Text(text.to_string()))
-                    }
-                    (ContentPart::ToolCall(call), _) => {
-                        let subject = call_subject(None, RawJson::parse(&call.arguments).as_ref());
-                        let result = result_of(PartIndex { message: index, part });
-                        items.push(ChatHistoryItem::Call(
-                            call.name.to_string(),
-                            subject,
-                            status_of_answer(result),
-                        ));
-                    }
-                    (ContentPart::Text(_), ModelRole::System | ModelRole::Developer)
-                    | (
-                        ContentPart::Media(_)
-                        | ContentPart::Reasoning(_)
-                        | ContentPart::ToolResult(_)
-                        | ContentPart::Unknown(_),
-                        _,
-                    ) => {}
+        let turns = split_turns(&history);
+        let items = turns.into_iter().flat_map(|ExportTurn { role, items }| {
+            items.into_iter().filter_map(move |item| match (item, role) {
+                (ExportTurnItem::Text(text), ModelRole::User) => {
+                    Some(ChatHistoryItem::Prompt(text.to_owned()))
                 }
-            }
-        }
-        Ok(items)
+                (ExportTurnItem::Text(text), ModelRole::Assistant) => {
+                    Some(ChatHistoryItem::Text(text.to_owned()))
+                }
+                (ExportTurnItem::Call(call, result), _) => {
+                    let subject = call_subject(None, RawJson::parse(&call.arguments).as_ref());
+                    let status = result.map_or(ToolStatus::Pending, status_of_result);
+                    Some(ChatHistoryItem::Call(call.name.to_string(), subject, status))
+                }
+                _ => None,
+            })
+        });
+        Ok(items.collect())
     }
 
     /// Writes the conversation to a new file. Returns its path.
@@ -140,10 +122,7 @@ impl ChatHistory {
 }
 
 /// The status that a tool result implies. Placeholders stand for results that never arrived.
-fn status_of_answer(result: Option<&ModelPart<'_>>) -> ToolStatus {
-    let Some(ContentPart::ToolResult(result)) = result.map(ModelPart::content) else {
-        return ToolStatus::Pending;
-    };
+fn status_of_result(result: &ToolResultPart<'_>) -> ToolStatus {
     let text = result.parts.first().map(ModelPart::content);
     let placeholder = match text {
         Some(ContentPart::Text(text)) => text.strip_prefix("[foxwedge] ").unwrap_or_default(),

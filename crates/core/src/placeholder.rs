@@ -233,28 +233,9 @@ fn split_string(inside: &str) -> Option<(&str, &str)> {
     Some((inside.get(..end)?, inside.get(end + 1..)?))
 }
 
-/// Decodes the escapes of a string. Escaped control characters become spaces; surrogates become
-/// U+FFFD.
+/// Decodes the escapes of a string. Control characters become spaces.
 fn unescape(string: &str) -> String {
-    let mut text = String::with_capacity(string.len());
-    let mut rest = string;
-    while let Some((before, escape)) = rest.split_once('\\') {
-        text.push_str(before);
-        let mut characters = escape.chars();
-        match characters.next() {
-            Some('u') => {
-                let code = escape.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                text.push(code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER));
-                rest = escape.get(5..).unwrap_or("");
-                continue;
-            }
-            Some('n' | 'r' | 't' | 'b' | 'f') => text.push(' '),
-            other => text.extend(other),
-        }
-        rest = characters.as_str();
-    }
-    text.push_str(rest);
-    text
+    foxwedge_json::unescape(string).replace(char::is_control, " ")
 }
 
 /// Text of an assistant message between an answer and a user message, where a provider requires

@@ -110,6 +110,15 @@ pub(crate) trait EventSink {
     fn skip(&mut self, note: StreamLoss);
 }
 
+/// An observer of events alone.
+impl<F: FnMut(&StreamEvent<'_>)> EventSink for F {
+    fn event(&mut self, event: StreamEvent<'_>) {
+        self(&event);
+    }
+
+    fn skip(&mut self, _: StreamLoss) {}
+}
+
 /// Something that a conversion left out of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamLoss {

@@ -15,8 +15,9 @@ mod watcher;
 
 pub use crate::{event, frame::StreamError};
 pub use collect::{CollectedEnding, CollectedReply};
-pub use converter::{StreamConverter, StreamEnding, StreamOptions, collect, write_stream};
-pub use watcher::{StreamObservation, StreamWatcher};
+pub use converter::{StreamConverter, StreamEnding, StreamOptions, write_stream};
+pub use reply_events::reply_events;
+pub use watcher::{StreamObservation, StreamWatcher, collect};
 
 /// Memory limits of a stream, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

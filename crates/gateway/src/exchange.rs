@@ -3,6 +3,7 @@
 mod identity;
 mod prepare;
 mod request_span;
+mod reply_in_flight;
 mod send;
 mod agent;
 mod summary;
@@ -16,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agents::{AgentCounts, AgentHandle, AgentPool, AgentQuestion, PermissionDecision};
+use foxwedge_agents::{AgentCounts, AgentPool, AgentQuestion, PermissionDecision};
 use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
@@ -24,12 +25,11 @@ use crate::{
     ApiError, ApiErrorKind, GatewayRequest, GatewayResponse, GuardAction, RequestSummary,
     config::GatewayConfig,
     metrics::Metrics,
-    record::{GatewayRecorder, RecordingStart, RequestRecording},
+    record::{GatewayRecorder, RecordingStart},
     session::{
-        CachedReply, SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery,
-        SessionSelector,
+        SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery, SessionSelector,
     },
-    trace::{ChatSpan, ChatTracer},
+    trace::ChatTracer,
 };
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::{
@@ -37,9 +37,11 @@ use foxwedge_upstream::{
     http::{HttpClient, HttpSettings},
     send::RetryBudget,
 };
-use identity::{RequestIdentity, SessionHint};
+use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
+pub(crate) use reply_in_flight::ReplyInFlight;
+use reply_in_flight::StopGuard;
 use response_items::ResponseItemCache;
 use send::UpstreamResponse;
 use summary::SummaryCache;
@@ -313,18 +315,18 @@ async fn handle_chat(
                 }
             }
         }
-        Some((agent_config, planned)) => {
-            let side_channel = recording.side_channel();
-            let context = agent::AgentRequestContext {
-                agent: &agent_config,
+        Some(planned) => {
+            let stop = &mut stop_guard.stop;
+            let reply = agent::ask_agent(
+                engine,
+                request,
+                &mut prepared,
                 planned,
-                session_guard: &session_guard,
-                run: recording.run(),
-                side_channel,
-            };
-            let reply =
-                agent::ask_agent(engine, request, &mut prepared, context, &mut stop_guard.stop)
-                    .await;
+                &session_guard,
+                &mut recording,
+                stop,
+            )
+            .await;
             reply.map(|reply| {
                 (agent, resume_points) = (reply.agent, reply.resume_points);
                 reply.reply
@@ -340,8 +342,17 @@ async fn handle_chat(
     let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
     match response {
         Ok(UpstreamResponse::Reply { status, headers, body }) => {
-            let work =
-                ReplyInFlight { session_guard, recording, span, stop_guard, agent, resume_points };
+            let work = ReplyInFlight {
+                request: request.id.clone(),
+                owner: request.caller.owner.clone(),
+                referable_body: prepared.referable_body.clone(),
+                session_guard,
+                recording,
+                span,
+                stop_guard,
+                agent,
+                resume_points,
+            };
             reply.build(status, &headers, body, work).await
         }
         Ok(UpstreamResponse::Error { status, headers, body, tries }) => {
@@ -357,58 +368,6 @@ async fn handle_chat(
     }
 }
 
-/// The state of a reply in flight. Dropping it before the reply has ended means that the client has
-/// disconnected.
-pub(crate) struct ReplyInFlight {
-    pub(crate) session_guard: SessionGuard,
-    pub(crate) recording: RequestRecording,
-    pub(crate) span: ChatSpan,
-    pub(crate) stop_guard: StopGuard,
-    /// The agent that replies.
-    pub(crate) agent: Option<Arc<AgentHandle>>,
-    /// Earlier digests from which the conversation may also continue.
-    resume_points: Vec<u128>,
-}
-
-impl ReplyInFlight {
-    /// Commits a complete reply; `tip` is the digest of the conversation after it. Returns the
-    /// digest by which the conversation is found after a restart: clients may leave out a reply
-    /// that only lists open calls again.
-    pub(crate) fn commit_reply(
-        &mut self,
-        tip: u128,
-        id: Option<&str>,
-        cached: Option<CachedReply>,
-    ) -> u128 {
-        if let Some(agent) = &self.agent {
-            self.resume_points = agent.record_reply(tip);
-        }
-        self.session_guard.commit_reply(tip, &self.resume_points, id, cached);
-        self.resume_points.first().copied().unwrap_or(tip)
-    }
-}
-
-/// A run that can be stopped from outside.
-pub(crate) struct StopGuard {
-    engine: Arc<EngineShared>,
-    run: Arc<str>,
-    pub(crate) stop: oneshot::Receiver<()>,
-}
-
-impl StopGuard {
-    fn new(engine: &Arc<EngineShared>, run: Arc<str>) -> StopGuard {
-        let (sender, stop) = oneshot::channel();
-        lock(&engine.stop_senders).insert(run.clone(), sender);
-        StopGuard { engine: engine.clone(), run, stop }
-    }
-}
-
-impl Drop for StopGuard {
-    fn drop(&mut self) {
-        lock(&self.engine.stop_senders).remove(&self.run);
-    }
-}
-
 async fn claim_session(
     engine: &EngineShared,
     request: &GatewayRequest,
@@ -419,13 +378,11 @@ async fn claim_session(
             UpstreamTransport::Agent => agent::find_waiting_agent(engine, request, prepared),
             UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
         };
-        let RequestIdentity { hint, scope, fingerprint, retry_mark, origin } = &prepared.identity;
-        let selector = match (&waiting_agent, hint) {
-            (Some(agent), _) => SessionSelector::SessionId(&agent.session),
-            (None, SessionHint::Name(name)) => SessionSelector::Name(name),
-            (None, SessionHint::CacheKey(name)) => SessionSelector::CacheKey(name),
-            (None, SessionHint::PreviousReply(id)) => SessionSelector::Reply(id),
-            (None, SessionHint::None) => SessionSelector::None,
+        let RequestIdentity { selector, scope, fingerprint, retry_mark, origin } =
+            &prepared.identity;
+        let selector = match &waiting_agent {
+            Some(agent) => SessionSelector::SessionId(&agent.session),
+            None => selector.borrowed(),
         };
         let query = SessionQuery {
             owner: &request.caller.owner,

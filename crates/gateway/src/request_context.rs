@@ -21,7 +21,7 @@ use http_body::{Body, Frame, SizeHint};
 use crate::{
     caller_limit::CallerPermit,
     log::{DeliveryOutcome, RequestLog, RequestLogLine},
-    request_monitor::{FinishedRequest, RequestMonitor},
+    request_monitor::RequestMonitor,
     response_body::{ResponseBody, ResponseBodyError},
 };
 
@@ -126,31 +126,11 @@ impl Drop for RequestContext {
         );
         let until_end = self.started.elapsed();
         let until_first_byte = self.first_byte.map_or(until_end, |at| at - self.started);
-        // Requests without a token are not recorded: anyone could fill the ring with them.
-        if let (Some((monitor, endpoint)), Some(owner)) = (self.monitor.take(), &self.owner) {
-            monitor.record_request(FinishedRequest {
-                at: self.at,
-                request: &self.id,
-                owner,
-                face: endpoint,
-                agent: self.agent.as_deref(),
-                summary: &self.summary,
-                status: self.status,
-                until_first_byte,
-                until_end,
-                bytes_in: self.bytes_in as u64,
-                bytes_out: self.bytes_out,
-                ended: self.ended,
-            });
-        }
-        if !self.log.is_enabled() {
-            return;
-        }
-        self.log.write_line(RequestLogLine {
+        let line = RequestLogLine {
             at: self.at,
             id: self.id.clone(),
             method: self.method.clone(),
-            path: self.path.clone(),
+            path: std::mem::take(&mut self.path),
             owner: self.owner.take(),
             agent: self.agent.take(),
             status: self.status,
@@ -160,7 +140,13 @@ impl Drop for RequestContext {
             bytes_in: self.bytes_in,
             bytes_out: self.bytes_out,
             ended: self.ended,
-        });
+        };
+        if let Some((monitor, endpoint)) = &self.monitor {
+            monitor.record_request(*endpoint, &line);
+        }
+        if self.log.is_enabled() {
+            self.log.write_line(line);
+        }
     }
 }
 

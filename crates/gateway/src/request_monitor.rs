@@ -9,11 +9,11 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use crate::{FindingTally, GatewayEndpoint, GuardAction, RequestSummary};
+use crate::{FindingTally, GatewayEndpoint, GuardAction};
 use http::StatusCode;
 use tokio::sync::watch;
 
-use crate::log::DeliveryOutcome;
+use crate::log::{DeliveryOutcome, RequestLogLine};
 
 pub(crate) use minutes::{ACTIONS, CLASSES, MinuteCounts, MinuteSlot, percentile};
 pub(crate) use ring::RequestRing;
@@ -34,22 +34,6 @@ pub(crate) struct RequestMonitor {
     minutes: Mutex<MinuteCounts>,
     /// The number of the newest request.
     newest: watch::Sender<u64>,
-}
-
-/// A finished request.
-pub(crate) struct FinishedRequest<'s> {
-    pub(crate) at: SystemTime,
-    pub(crate) request: &'s Arc<str>,
-    pub(crate) owner: &'s Arc<str>,
-    pub(crate) face: GatewayEndpoint,
-    pub(crate) agent: Option<&'s str>,
-    pub(crate) summary: &'s RequestSummary,
-    pub(crate) status: StatusCode,
-    pub(crate) until_first_byte: Duration,
-    pub(crate) until_end: Duration,
-    pub(crate) bytes_in: u64,
-    pub(crate) bytes_out: u64,
-    pub(crate) ended: DeliveryOutcome,
 }
 
 /// What is kept of a request.
@@ -87,9 +71,11 @@ impl RequestMonitor {
         RequestMonitor { ring, minutes, newest: watch::Sender::new(first) }
     }
 
-    /// Records a finished request.
-    pub(crate) fn record_request(&self, request: FinishedRequest<'_>) {
-        let entry = RequestEntry::from_finished(&request);
+    /// Records a finished request. Requests without a token are not recorded: anyone could fill the
+    /// ring with them.
+    pub(crate) fn record_request(&self, endpoint: GatewayEndpoint, line: &RequestLogLine) {
+        let Some(owner) = &line.owner else { return };
+        let entry = RequestEntry::from_line(owner, endpoint, line);
         lock(&self.minutes).count(&entry);
         let number = lock(&self.ring).push(entry);
         // Requests that end at the same time may get here out of order.
@@ -117,16 +103,20 @@ impl RequestMonitor {
 }
 
 impl RequestEntry {
-    fn from_finished(request: &FinishedRequest<'_>) -> RequestEntry {
-        let summary = request.summary;
+    fn from_line(
+        owner: &Arc<str>,
+        face: GatewayEndpoint,
+        request: &RequestLogLine,
+    ) -> RequestEntry {
+        let summary = &request.summary;
         let text = |text: &Option<Arc<str>>| text.as_deref().map(shorten);
         RequestEntry {
             number: 0,
             at: milliseconds(request.at),
-            request: shorten(request.request),
-            owner: request.owner.clone(),
-            face: request.face,
-            agent: request.agent.map(shorten),
+            request: shorten(&request.id),
+            owner: owner.clone(),
+            face,
+            agent: request.agent.as_deref().map(shorten),
             model: text(&summary.model),
             upstream: summary.upstream.clone(),
             session: text(&summary.session),
@@ -143,7 +133,7 @@ impl RequestEntry {
             status: request.status,
             until_first_byte: request.until_first_byte,
             until_end: request.until_end,
-            bytes_in: request.bytes_in,
+            bytes_in: request.bytes_in as u64,
             bytes_out: request.bytes_out,
             ended: request.ended,
         }

@@ -10,7 +10,8 @@
 //! - [`JsonTape`] lists all values of a document, for callers that read many of them.
 //! - [`object_fields`], [`field_value`], [`field_text`] and [`array_elements`] look into a value
 //!   that was scanned before.
-//! - [`unescape`], [`is_blank`], [`quote`] and [`escape_into`] read and write strings.
+//! - [`string_text`], [`unescape`], [`is_blank`], [`quote`] and [`escape_into`] read and write
+//!   strings.
 //! - [`write_patched`] and [`patched_text`] change fields of an object.
 //! - [`SpliceWriter`] assembles output from spans of the input and new text.
 //!
@@ -79,7 +80,7 @@ pub use splice::{
     replace_surrogates, write_patched,
 };
 pub use string_ends::StringEnds;
-pub use strings::{StringSpan, is_blank, unescape, unescape_into};
+pub use strings::{StringSpan, decode_escape, is_blank, string_text, unescape, unescape_into};
 pub use surrogates::lone_surrogates;
 pub use tape::{JsonObject, JsonTape, JsonValue};
 pub use write::{compact, escape_into, quote};

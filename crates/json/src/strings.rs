@@ -129,6 +129,14 @@ pub fn unescape(raw: &str) -> String {
     text
 }
 
+/// The text of a JSON string, given with its quotes: see [`unescape`]. `None` if the value is not a
+/// string. Borrowed if the string has no escapes.
+pub fn string_text(raw: &str) -> Option<Cow<'_, str>> {
+    let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
+    let escaped = memchr::memchr(b'\\', inside.as_bytes()).is_some();
+    Some(if escaped { Cow::Owned(unescape(inside)) } else { Cow::Borrowed(inside) })
+}
+
 /// Appends the unescaped form of the raw text between the quotes of a string: see [`unescape`].
 pub fn unescape_into(text: &mut String, raw: &str) {
     let mut rest = raw;
@@ -141,8 +149,9 @@ pub fn unescape_into(text: &mut String, raw: &str) {
     text.push_str(rest);
 }
 
-/// The character of the escape at the start of `raw`, and the length of the escape in bytes.
-fn decode_escape(raw: &str) -> (char, usize) {
+/// The character of the escape at the start of `raw`, and the length of the escape in bytes. A lone
+/// surrogate is U+FFFD.
+pub fn decode_escape(raw: &str) -> (char, usize) {
     let unit = |at: usize| {
         let digits = raw.get(at..at + 6)?.strip_prefix("\\u")?;
         u32::from_str_radix(digits, 16).ok()

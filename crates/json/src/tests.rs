@@ -117,3 +117,41 @@ fn fields_and_elements_are_found_again() {
         ["true", "\"x\""]
     );
 }
+
+#[test]
+fn strings_round_trip() {
+    let all: String = (0..0x300).filter_map(char::from_u32).collect();
+    let mut texts: Vec<String> =
+        ["", "\"", "\\", "a\u{1f600}\u{7f}\u{80}\u{2028}", "\0\u{1f}\\u0041", &all]
+            .map(String::from)
+            .to_vec();
+    // Every special character at every position of an 8-byte word.
+    for special in ['"', '\\', '\n', '\u{1}', '\u{e9}', '!', '#', '['] {
+        texts.extend((0..20).map(|at| format!("{}{special}{}", "x".repeat(at), "y".repeat(9))));
+    }
+    for text in texts {
+        let raw = quote(&text);
+        assert_eq!(string_text(&raw).as_deref(), Some(text.as_str()), "{raw}");
+        assert_eq!(serde_json::from_str::<String>(&raw).ok(), Some(text), "{raw}");
+    }
+}
+
+#[test]
+fn every_escape_is_read() {
+    let table = [
+        (r#""\"\\\/\b\f\n\r\t\u0041""#, Some("\"\\/\u{8}\u{c}\n\r\tA")),
+        (r#""\ud83d\ude00!""#, Some("\u{1f600}!")),
+        (r#""\uD83D""#, Some("\u{fffd}")),
+        (r#""\ud83dx""#, Some("\u{fffd}x")),
+        (r#""\ud83d\n""#, Some("\u{fffd}\n")),
+        (r#""\ud83d\ud83d\ude00""#, Some("\u{fffd}\u{1f600}")),
+        (r#""\ude00""#, Some("\u{fffd}")),
+        ("\"\"", Some("")),
+        ("\"", None),
+        ("7", None),
+        ("null", None),
+    ];
+    for (raw, expected) in table {
+        assert_eq!(string_text(raw).as_deref(), expected, "{raw}");
+    }
+}

@@ -12,6 +12,7 @@ mod html;
 mod json;
 mod redact;
 
+pub use export_turns::{ExportTurn, ExportTurnItem, split_turns};
 pub use html::html;
 pub use json::json;
 pub use markdown::markdown;

@@ -1,5 +1,7 @@
 //! One-line previews of JSON text without control characters. Reads only the first bytes.
 
+use foxwedge_json::decode_escape;
+
 use crate::output::is_harmful;
 
 /// Keys that hold the text of a part.
@@ -22,16 +24,17 @@ fn first_chars(raw: &str, keys: &[&str], max: usize) -> String {
         Some(b'"') => Some(1),
         _ => keys.iter().find_map(|key| field(raw, key)),
     };
-    let raw = start.and_then(|start| raw.get(start..)).unwrap_or("");
+    let mut rest = start.and_then(|start| raw.get(start..)).unwrap_or("");
     let mut text = String::new();
-    let mut chars = raw.chars();
     let mut length = 0;
-    while let Some(c) = chars.next() {
-        let c = match c {
+    while let Some(c) = rest.chars().next() {
+        let (c, used) = match c {
             '"' => return text,
-            '\\' => escape(&mut chars),
-            c => c,
+            '\\' if rest.len() > 1 => decode_escape(rest),
+            '\\' => (' ', 1),
+            c => (c, c.len_utf8()),
         };
+        rest = rest.get(used..).unwrap_or("");
         if c.is_whitespace() || is_harmful(c) {
             if text.ends_with(' ') {
                 continue;
@@ -56,37 +59,6 @@ fn field(raw: &str, key: &str) -> Option<usize> {
         let value = rest.trim_start().strip_prefix(':')?.trim_start();
         value.starts_with('"').then(|| raw.len() - value.len() + 1)
     })
-}
-
-/// Decodes the escape after a backslash.
-fn escape(chars: &mut std::str::Chars<'_>) -> char {
-    match chars.next() {
-        Some('n' | 'r' | 't' | 'f' | 'b') => ' ',
-        Some('u') => {
-            let high = hex_unit(chars);
-            let mut code = high;
-            if let Some(0xd800..=0xdbff) = high {
-                // The low surrogate is a separate escape.
-                let mut ahead = chars.clone();
-                let low = (ahead.next(), ahead.next()) == (Some('\\'), Some('u'));
-                if let (Some(high), Some(low @ 0xdc00..=0xdfff)) =
-                    (high, if low { hex_unit(&mut ahead) } else { None })
-                {
-                    code = Some(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00));
-                    *chars = ahead;
-                }
-            }
-            code.and_then(char::from_u32).unwrap_or('\u{fffd}')
-        }
-        Some(c) => c,
-        None => ' ',
-    }
-}
-
-/// Reads four hexadecimal digits.
-fn hex_unit(chars: &mut std::str::Chars<'_>) -> Option<u32> {
-    let digits: String = chars.by_ref().take(4).collect();
-    u32::from_str_radix(&digits, 16).ok()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use foxwedge_core::{
-    CallPairing, ContentShape, Draft, Message, MessageLayout, PartKind, ResultMatch, Role,
-    SignatureState, pair_calls,
+    CallPairing, ContentShape, Draft, Message, MessageLayout, PartKind, Role, SignatureState,
+    pair_calls,
 };
 use foxwedge_sessions::RecordNode;
 
@@ -20,7 +20,7 @@ mod calls;
 mod side_branches;
 mod records;
 
-pub use calls::{TreeCallState, call_state};
+pub use calls::{TreeCallState, call_state, stray_state};
 pub use records::records;
 pub use side_branches::{BranchCounts, count_branches};
 
@@ -124,9 +124,7 @@ fn is_folded(draft: &Draft<'_>, pairing: &CallPairing, at: usize, message: &Mess
     let mut own = pairing.answers.iter().skip(first).take_while(|answer| answer.message() == at);
     !parts.is_empty()
         && parts.iter().all(|part| matches!(part.kind, PartKind::Answer(_)))
-        && own.all(|answer| {
-            !matches!(answer.result_match(), ResultMatch::Duplicate(_) | ResultMatch::Orphan)
-        })
+        && own.all(|answer| stray_state(answer.result_match()).is_none())
 }
 
 /// The text of a message without calls and results, and whether it is only a note.

@@ -43,7 +43,11 @@ impl RawJson {
     /// text.
     pub fn value(&self) -> serde_json::Value {
         let parsed = serde_json::from_str(&self.0);
-        let repaired = || serde_json::from_str(&replace_lone_surrogates(&self.0));
+        // In valid JSON a backslash occurs only inside a string.
+        let repaired = || {
+            let text: String = foxwedge_json::replace_surrogates(&self.0, true).collect();
+            serde_json::from_str(&text)
+        };
         parsed.or_else(|_| repaired()).unwrap_or_else(|_| self.0.to_string().into())
     }
 
@@ -76,36 +80,6 @@ impl fmt::Debug for RawJson {
 
 fn text_of(item: &serde_json::Value) -> Option<&str> {
     (item.get("type")?.as_str()? == "text").then(|| item.get("text")?.as_str()).flatten()
-}
-
-/// Replaces every lone surrogate escape. In valid JSON a backslash occurs only inside a string, and
-/// another character always follows it.
-fn replace_lone_surrogates(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((plain, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
-        out.push_str(plain);
-        let length = match (code_unit(escape), escape.get(6..).and_then(code_unit)) {
-            (Some(0xd800..0xdc00), Some(0xdc00..0xe000)) => 12,
-            (Some(0xd800..0xe000), _) => {
-                out.push_str("\\ufffd");
-                rest = escape.get(6..).unwrap_or("");
-                continue;
-            }
-            (Some(_), _) => 6,
-            (None, _) => 2,
-        };
-        let (escape, after) = escape.split_at_checked(length).unwrap_or((escape, ""));
-        out.push_str(escape);
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Returns the UTF-16 code unit of a `\u` escape at the start of a text.
-fn code_unit(text: &str) -> Option<u32> {
-    u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! spellings of other agents, and keeps what it does not understand. `docs/runs/events.md` lists
 //! every field. Nothing here panics, and unknown content in an event is never an error.
 
-mod strings;
 mod field_writer;
 mod enum_names;
 mod write;

@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
     ("foxwedge-wasm", &["foxwedge-embed"]),
     ("foxwedge-python", &["foxwedge-embed", "foxwedge-json"]),
     ("foxwedge-tokens", &["foxwedge-core"]),
-    ("foxwedge-run", &["foxwedge-core"]),
+    ("foxwedge-run", &["foxwedge-core", "foxwedge-json"]),
     ("foxwedge-process", &[]),
     ("foxwedge-store", &["foxwedge-core", "foxwedge-run", "foxwedge-process"]),
     (

@@ -32,7 +32,18 @@ pub fn response(
     options: &ConversionOptions,
 ) -> Result<ConvertedResponse, ReadError> {
     let decoded = decode_reply(source, from)?;
-    let mut outcome = tool_names::restore_tool_names(decoded.outcome, &options.renamed_tools);
+    let mut converted = outcome(decoded.outcome, to, options);
+    converted.losses.splice(..0, decoded.losses);
+    Ok(converted)
+}
+
+/// Converts a response that was read before.
+pub fn outcome(
+    outcome: ModelResponse<'_>,
+    to: Format,
+    options: &ConversionOptions,
+) -> ConvertedResponse {
+    let mut outcome = tool_names::restore_tool_names(outcome, &options.renamed_tools);
     if let ModelResponse::Reply(reply) = &mut outcome {
         reply.created = reply.created.or(options.created);
         if let Some(model) = &options.model {
@@ -40,8 +51,11 @@ pub fn response(
         }
     }
     let encoded = encode_reply(&outcome, to, &options.seed);
-    let mut losses = decoded.losses;
-    losses.extend(encoded.losses);
     let failed = matches!(outcome, ModelResponse::Error(_));
-    Ok(ConvertedResponse { body: encoded.body, losses, renamed: encoded.renamed, failed })
+    ConvertedResponse {
+        body: encoded.body,
+        losses: encoded.losses,
+        renamed: encoded.renamed,
+        failed,
+    }
 }

@@ -1,9 +1,9 @@
 //! Encodes tool call arguments as a format requires.
 
-use foxwedge_core::{ArgumentsFix, Span, lone_surrogates};
+use foxwedge_core::{ArgumentsFix, Span};
 
 use crate::outline::is_json_object;
-use foxwedge_json::{JsonScanner, compact, quote};
+use foxwedge_json::{JsonScanner, compact, quote, replace_surrogates};
 
 /// How a format encodes arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,10 @@ pub fn encode_arguments(
     let object = match fix {
         ArgumentsFix::ToString => raw.to_owned(),
         ArgumentsFix::Empty => "{}".to_owned(),
-        ArgumentsFix::Wrap => format!("{{\"value\":{}}}", replace_lone_surrogates(raw)),
+        // Lone surrogates are replaced, as in all text that is written anew.
+        ArgumentsFix::Wrap => {
+            format!("{{\"value\":{}}}", replace_surrogates(raw, true).collect::<String>())
+        }
         ArgumentsFix::EmptyText => String::new(),
         ArgumentsFix::ToText => {
             value.map_or_else(String::new, |value| value_as_text(source, value))
@@ -43,19 +46,6 @@ pub fn encode_arguments(
         ArgumentsEncoding::Text => quote(&object),
         ArgumentsEncoding::Object => object,
     }
-}
-
-/// Raw JSON with lone surrogates replaced, as in all text that is written anew.
-fn replace_lone_surrogates(raw: &str) -> String {
-    let mut text = String::with_capacity(raw.len());
-    let mut from = 0;
-    for surrogate in lone_surrogates(raw) {
-        text.push_str(raw.get(from..surrogate.start).unwrap_or(""));
-        text.push_str("\\ufffd");
-        from = surrogate.end;
-    }
-    text.push_str(raw.get(from..).unwrap_or(""));
-    text
 }
 
 /// A value as text: the content of a string, or the compact JSON of any other value.

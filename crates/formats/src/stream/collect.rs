@@ -63,11 +63,6 @@ struct CollectedBlock {
 }
 
 impl StreamCollector {
-    /// A collector for a reply in that format, without a limit.
-    pub(crate) fn new(format: Option<Format>) -> StreamCollector {
-        StreamCollector::within(format, usize::MAX)
-    }
-
     /// A collector for a reply in that format that keeps at most `limit` bytes.
     pub(crate) fn within(format: Option<Format>, limit: usize) -> StreamCollector {
         let reply = ModelReply { wire: format, ..ModelReply::default() };

@@ -173,23 +173,6 @@ impl StreamConverter {
     }
 }
 
-/// Collects a recorded stream into one reply.
-///
-/// # Errors
-/// If the bytes are not a stream of the format.
-pub fn collect(format: Format, bytes: &[u8]) -> Result<CollectedReply, StreamError> {
-    let mut framer = StreamFramer::new(format, usize::MAX);
-    let mut reader = StreamReader::new(format);
-    let mut sink = CollectorSink {
-        sequencer: EventSequencer::keeping_ids(),
-        collected: StreamCollector::new(Some(format)),
-    };
-    framer.push(bytes, &mut |frame| reader.read_frame(frame, &mut sink))?;
-    framer.finish(&mut |frame| reader.read_frame(frame, &mut sink))?;
-    reader.finish(&mut sink);
-    Ok(sink.collected.finish())
-}
-
 /// Writes a whole response as a stream.
 pub fn write_stream(
     outcome: &ModelResponse<'_>,
@@ -322,22 +305,6 @@ impl EventSink for WriterSink<'_, '_, '_> {
 
     fn skip(&mut self, note: StreamLoss) {
         self.notes.add(note.kind, &note.note);
-    }
-}
-
-/// Sequences and collects the events of a reader.
-struct CollectorSink {
-    sequencer: EventSequencer,
-    collected: StreamCollector,
-}
-
-impl EventSink for CollectorSink {
-    fn event(&mut self, event: StreamEvent<'_>) {
-        self.sequencer.accept(event, &mut self.collected);
-    }
-
-    fn skip(&mut self, note: StreamLoss) {
-        self.collected.skip(note);
     }
 }
 

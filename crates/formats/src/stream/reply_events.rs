@@ -17,6 +17,11 @@ pub(crate) fn emit_outcome(outcome: &ModelResponse<'_>, sink: &mut dyn EventSink
     }
 }
 
+/// Passes a whole reply to `each` as the events of a stream.
+pub fn reply_events(reply: &ModelReply<'_>, mut each: impl FnMut(&StreamEvent<'_>)) {
+    emit_reply(reply, &mut each);
+}
+
 fn emit_reply(reply: &ModelReply<'_>, sink: &mut dyn EventSink) {
     sink.event(StreamEvent::Start(ReplyHead {
         id: reply.id.as_ref().map(borrowed_text),

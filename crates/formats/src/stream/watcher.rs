@@ -6,10 +6,11 @@ use super::{
     StreamLimits,
     collect::{CollectedReply, StreamCollector},
     read::StreamReader,
+    reply_events::emit_outcome,
     sequencer::EventSequencer,
 };
 use crate::{
-    conversation::ModelPart,
+    conversation::{ModelPart, ModelResponse},
     event::{EventSink, StreamEvent, StreamLoss},
     frame::{StreamError, StreamFrame, StreamFramer},
 };
@@ -71,6 +72,16 @@ impl StreamWatcher {
         StreamObservation { collection: collected.finish(), error }
     }
 
+    /// Reads a whole response as the events of a stream.
+    pub fn push_outcome(
+        &mut self,
+        outcome: &ModelResponse<'_>,
+        each: &mut dyn FnMut(&StreamEvent<'_>),
+    ) {
+        let StreamWatcher { sequencer, collected, .. } = self;
+        emit_outcome(outcome, &mut WatcherSequencerSink { sequencer, collected, observer: each });
+    }
+
     /// The complete parts so far.
     pub fn parts(&self) -> &[ModelPart<'static>] {
         self.collected.parts()
@@ -111,6 +122,18 @@ impl StreamWatcher {
                 (StreamFramer::new(framer.format(), 0), StreamReader::new(framer.format()));
         }
     }
+}
+
+/// Collects a recorded stream into one reply.
+///
+/// # Errors
+/// If the bytes are not a stream of the format.
+pub fn collect(format: Format, bytes: &[u8]) -> Result<CollectedReply, StreamError> {
+    let unlimited = StreamLimits { frame: usize::MAX, held: usize::MAX };
+    let mut watcher = StreamWatcher::new(format, unlimited);
+    watcher.push(bytes, &mut |_| {});
+    let observation = watcher.finish(&mut |_| {});
+    observation.error.map_or(Ok(observation.collection), Err)
 }
 
 /// Sequences the events of a reader for the observer and the collector.

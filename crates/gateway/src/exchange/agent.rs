@@ -14,12 +14,7 @@ use foxwedge_agents::{
     AgentConfig, AgentError, AgentHandle, AgentRequest, AgentStartRequest, BodyChunk,
     ClientToolCall, NoteRecorder, RequestTail,
 };
-use foxwedge_core::Format;
-use foxwedge_formats::{
-    model::{ModelResponse, encode_reply},
-    stream::{self, CollectedEnding},
-    text,
-};
+use foxwedge_formats::text;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
@@ -30,14 +25,13 @@ use reply_channel::ReplyChannel;
 
 use super::{
     EngineShared,
-    identity::SessionHint,
     prepare::RoutedRequest,
     send::{UpstreamResponse, run_stopped_error},
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
-    record::SideChannel,
-    session::{self, SessionGuard},
+    record::{RequestRecording, SideChannel},
+    session::{self, SessionGuard, SessionSelector},
 };
 use foxwedge_upstream::http::IncomingBody;
 
@@ -49,15 +43,6 @@ const REPLY_CHANNEL_SIZE: usize = 16;
 /// The error code for an agent that has exited.
 const AGENT_GONE_CODE: &str = "agent_died";
 
-/// What a request needs beside its body.
-pub(super) struct AgentRequestContext<'a> {
-    pub(super) agent: &'a Arc<AgentConfig>,
-    pub(super) planned: PlannedRequest,
-    pub(super) session_guard: &'a SessionGuard,
-    pub(super) run: &'a Arc<str>,
-    pub(super) side_channel: Option<SideChannel>,
-}
-
 /// The agent that waits for the tool results of a request.
 pub(super) fn find_waiting_agent(
     engine: &EngineShared,
@@ -65,9 +50,12 @@ pub(super) fn find_waiting_agent(
     prepared: &RoutedRequest,
 ) -> Option<Arc<AgentHandle>> {
     let (owner, chain) = (&request.caller.owner, &prepared.chain);
-    let named_session = match &prepared.identity.hint {
-        SessionHint::Name(name) => Some(session::named_session_id(owner, name)),
-        SessionHint::CacheKey(_) | SessionHint::PreviousReply(_) | SessionHint::None => None,
+    let named_session = match &prepared.identity.selector {
+        SessionSelector::Name(name) => Some(session::named_session_id(owner, name)),
+        SessionSelector::CacheKey(_)
+        | SessionSelector::Reply(_)
+        | SessionSelector::SessionId(_)
+        | SessionSelector::None => None,
     };
     let named_session = named_session.as_deref();
     let matches = |handle: &AgentHandle, known_messages| {
@@ -123,14 +111,16 @@ pub(super) async fn ask_agent(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    context: AgentRequestContext<'_>,
+    planned: (Arc<AgentConfig>, PlannedRequest),
+    session_guard: &SessionGuard,
+    recording: &mut RequestRecording,
     stop: &mut oneshot::Receiver<()>,
 ) -> Result<AgentReply, ApiError> {
     let name = prepared.route.upstream.name.clone();
     let reply = tokio::select! {
         biased;
         _ = stop => return Err(run_stopped_error()),
-        reply = run_plan(engine, request, prepared, context) => reply,
+        reply = run_plan(engine, request, prepared, planned, session_guard, recording) => reply,
     };
     engine
         .metrics
@@ -144,10 +134,13 @@ async fn run_plan(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &mut RoutedRequest,
-    context: AgentRequestContext<'_>,
+    (agent, PlannedRequest { mut plan, .. }): (Arc<AgentConfig>, PlannedRequest),
+    session_guard: &SessionGuard,
+    recording: &mut RequestRecording,
 ) -> Result<AgentReply, ApiError> {
-    let AgentRequestContext { agent, planned, session_guard, run, side_channel } = context;
-    let mut plan = planned.plan;
+    let agent = &agent;
+    let side_channel = recording.side_channel();
+    let run = recording.run();
     if let AgentPlan::Continue { handle, tail } = plan {
         prepared.guarded.names.clone_from(&handle.names);
         let (chunks, mut replies) = mpsc::channel(REPLY_CHANNEL_SIZE);
@@ -220,7 +213,7 @@ fn agent_model(agent: &AgentConfig, prepared: &RoutedRequest) -> Option<String> 
     }
 }
 
-/// The agent's reply, streamed or complete, as the client requested it.
+/// The agent's reply: a stream, which is read to its end first if the client wants a whole reply.
 async fn client_reply(
     engine: &EngineShared,
     prepared: &RoutedRequest,
@@ -228,34 +221,15 @@ async fn client_reply(
     first: BodyChunk,
     mut rest: mpsc::Receiver<BodyChunk>,
 ) -> Result<UpstreamResponse, ApiError> {
-    match (first, prepared.stream) {
-        (BodyChunk::Failed(error), _) => Err(error.into()),
-        (first, true) => Ok(upstream_reply(
-            "text/event-stream",
-            IncomingBody::from_local(ReplyChannel::new(first, rest)),
-        )),
+    let body = match (first, prepared.stream) {
+        (BodyChunk::Failed(error), _) => return Err(error.into()),
+        (first, true) => IncomingBody::from_local(ReplyChannel::new(first, rest)),
         (first, false) => {
             let max_bytes = engine.config.limits.whole_reply;
-            let body =
-                collect_message(&read_full_reply(handle, first, &mut rest, max_bytes).await?)?;
-            Ok(upstream_reply("application/json", IncomingBody::from_bytes(body)))
+            IncomingBody::from_bytes(read_full_reply(handle, first, &mut rest, max_bytes).await?)
         }
-    }
-}
-
-/// Collects a stream into one message.
-fn collect_message(events: &[u8]) -> Result<Bytes, ApiError> {
-    let format = Format::Anthropic;
-    let broken =
-        || ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", "the reply is incomplete");
-    let collection = stream::collect(format, events).map_err(|_| broken())?;
-    match collection.ending {
-        CollectedEnding::Complete => {
-            let outcome = ModelResponse::Reply(collection.reply);
-            Ok(encode_reply(&outcome, format, "").body.into())
-        }
-        CollectedEnding::Failed(_) | CollectedEnding::Truncated => Err(broken()),
-    }
+    };
+    Ok(upstream_reply("text/event-stream", body))
 }
 
 /// Reads a complete reply. Since nothing has been sent yet, an error at any time becomes a status.

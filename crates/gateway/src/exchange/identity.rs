@@ -13,29 +13,17 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
     config::ReplayPolicy,
-    session::{self, RequestOrigin, RetryMark, SessionIndex, SessionScope},
+    session::{self, RequestOrigin, RetryMark, SessionIndex, SessionScope, SessionSelector},
 };
 
 /// Headers that name a session, by priority.
 const SESSION_HEADERS: [&str; 4] =
     ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
 
-/// How a client identifies its session.
-#[derive(PartialEq, Eq, Debug)]
-pub(super) enum SessionHint {
-    /// By a header: its requests are handled one after the other.
-    Name(String),
-    /// By a cache key, which often identifies one session.
-    CacheKey(String),
-    /// By the id of the reply that it continues.
-    PreviousReply(String),
-    /// Not at all.
-    None,
-}
-
 /// The identity of a request.
 pub(super) struct RequestIdentity {
-    pub(super) hint: SessionHint,
+    /// How the client identifies its session.
+    pub(super) selector: SessionSelector<'static, String>,
     /// The scope in which its conversation is searched.
     pub(super) scope: u128,
     /// Equal for identical requests of the same conversation.
@@ -69,11 +57,11 @@ pub(super) fn identify(
     };
     let scope = session::conversation_scope(owner, model, session_scope);
     let owned = |text: &Cow<'_, str>| text.clone().into_owned();
-    let hint = match (name, &envelope.previous_response, cache_key) {
-        (Some(name), _, _) => SessionHint::Name(name.to_owned()),
-        (None, Some(id), _) => SessionHint::PreviousReply(owned(id)),
-        (None, None, Some(key)) => SessionHint::CacheKey(key.to_owned()),
-        (None, None, None) => SessionHint::None,
+    let selector = match (name, &envelope.previous_response, cache_key) {
+        (Some(name), _, _) => SessionSelector::Name(name.to_owned()),
+        (None, Some(id), _) => SessionSelector::Reply(owned(id)),
+        (None, None, Some(key)) => SessionSelector::CacheKey(key.to_owned()),
+        (None, None, None) => SessionSelector::None,
     };
     let key = idempotency_key(headers);
     let retry_mark = match replay_policy {
@@ -89,7 +77,7 @@ pub(super) fn identify(
         }
     };
     let fingerprint = fingerprint(request, scope, key);
-    Ok(RequestIdentity { hint, scope, fingerprint, retry_mark, origin })
+    Ok(RequestIdentity { selector, scope, fingerprint, retry_mark, origin })
 }
 
 /// The session name from the headers.
@@ -192,8 +180,8 @@ mod tests {
                 assert!(error.message.contains(header) && error.message.contains("128"));
             }
             for name in ["a", "A-b_9", "-", &"x".repeat(128)] {
-                let found = identity(&[(header, name)]).expect("a name").hint;
-                assert_eq!(found, SessionHint::Name(name.to_owned()));
+                let found = identity(&[(header, name)]).expect("a name").selector;
+                assert_eq!(found, SessionSelector::Name(name.to_owned()));
             }
             let two = identity(&[(header, "one"), (header, "two")]).err().expect("a fault");
             assert_eq!(two.code, "invalid_session_name");

@@ -8,8 +8,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use foxwedge_core::MessageFlags;
-use foxwedge_formats::OutlinedDocument;
+use foxwedge_core::{Format, MessageFlags};
+use foxwedge_formats::{
+    OutlinedDocument,
+    model::{ModelReply, ModelResponse, encode_reply},
+};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -78,8 +81,12 @@ impl ResponseItemCache {
         Ok(Some(body.to_string()))
     }
 
-    /// Stores a request and its reply, so that later requests may reference them.
-    pub(super) fn remember(&self, owner: &str, request: &[u8], reply: &Value) {
+    /// Stores a request and its reply, so that later requests may reference them. `seed` is the one
+    /// of the ids that the client got.
+    pub(super) fn remember(&self, owner: &str, request: &[u8], reply: &ModelReply<'_>, seed: &str) {
+        let outcome = ModelResponse::Reply(reply.clone());
+        let encoded = encode_reply(&outcome, Format::OpenaiResponses, seed);
+        let Ok(reply) = serde_json::from_str::<Value>(&encoded.body) else { return };
         let Some(output) = reply["output"].as_array() else { return };
         for item in output {
             if let Some(id) = item["id"].as_str() {

@@ -5,7 +5,10 @@ use std::{collections::HashMap, sync::Arc};
 use bytes::Bytes;
 use foxwedge_agents::AgentPresence;
 use foxwedge_core::Format;
-use foxwedge_formats::{model, stream::event::StreamEvent};
+use foxwedge_formats::{
+    model,
+    stream::{event::StreamEvent, reply_events},
+};
 use http::StatusCode;
 use tokio::time::Instant;
 
@@ -138,7 +141,7 @@ impl RequestRecording {
     /// Records a complete reply.
     pub fn record_reply(&mut self, reply: &model::ModelReply<'_>) {
         if self.sender.is_some() {
-            self.reply.record_reply(reply);
+            reply_events(reply, |event| self.reply.record_event(event));
         }
     }
 

@@ -83,15 +83,13 @@ pub(super) fn kind_of_start(kind: &BlockStart<'_>) -> RecordedBlockKind {
         BlockStart::Text | BlockStart::Refusal => RecordedBlockKind::Text,
         BlockStart::Reasoning => RecordedBlockKind::Reasoning,
         BlockStart::Redacted(_) => RecordedBlockKind::Redacted,
-        BlockStart::Call { id, name, .. } => call_kind(id.as_deref(), name),
+        BlockStart::Call { id, name, .. } => {
+            // An id of invalid length is dropped.
+            let id = id.as_deref().filter(|id| (1..=MAX_ID_BYTES).contains(&id.len()));
+            let (id, name) = (id.map(Arc::from), record_name(name));
+            RecordedBlockKind::Call { id, name, announced: false }
+        }
     }
-}
-
-/// The kind of a tool call block.
-pub(super) fn call_kind(id: Option<&str>, tool_name: &str) -> RecordedBlockKind {
-    // An id of invalid length is dropped.
-    let id = id.filter(|id| (1..=MAX_ID_BYTES).contains(&id.len())).map(Arc::from);
-    RecordedBlockKind::Call { id, name: record_name(tool_name), announced: false }
 }
 
 /// A reference to a call.

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use foxwedge_formats::{
-    model::{self, ContentPart, ProviderErrorKind},
+    model::{self, ProviderErrorKind},
     stream::event::{BlockDelta, BlockStart, StreamEvent},
 };
 use foxwedge_run::{EventPayload, RawJson, TextUpdate, ToolCallUpdate, ToolStatus, TurnStart};
@@ -14,8 +14,8 @@ use super::{
     live_text::{LiveTextBudget, LiveTextKey},
     queue::{self, RequestOutcome, TimedEvent},
     reply_block::{
-        RecordedBlock, RecordedBlockKind, call_kind, call_reference, kind_of_start, message_id,
-        omitted_json, omitted_text, text_delta, truncate, with_omitted_note,
+        RecordedBlock, RecordedBlockKind, call_reference, kind_of_start, message_id, omitted_json,
+        omitted_text, text_delta, truncate, with_omitted_note,
     },
     unix_millis,
 };
@@ -120,35 +120,6 @@ impl ReplyRecorder {
         }
         if let StreamEvent::Open { kind: BlockStart::Refusal, .. } = event {
             self.refused = true;
-        }
-    }
-
-    /// Records a complete reply.
-    pub(super) fn record_reply(&mut self, reply: &model::ModelReply<'_>) {
-        self.start_turn();
-        for (index, part) in reply.parts.iter().enumerate() {
-            let number = u32::try_from(index).unwrap_or(u32::MAX);
-            match part.content() {
-                ContentPart::Text(text) => {
-                    self.refused |= part.notes().is_some_and(|notes| notes.refusal);
-                    self.open_block(number, RecordedBlockKind::Text);
-                    self.append_text(text);
-                }
-                ContentPart::Reasoning(reasoning) => {
-                    self.open_block(number, RecordedBlockKind::Reasoning);
-                    self.append_text(&reasoning.text);
-                }
-                ContentPart::ToolCall(call) => {
-                    self.open_block(number, call_kind(call.id.as_deref(), &call.name));
-                    self.append_text(&call.arguments);
-                }
-                ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {}
-            }
-            self.close_block();
-        }
-        self.usage.update(reply.usage);
-        if let Some(stop) = &reply.stop {
-            self.note_stop_reason(stop);
         }
     }
 

@@ -42,18 +42,31 @@ pub enum RequestOrigin {
 
 /// How a client identifies its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SessionSelector<'a> {
+pub enum SessionSelector<'a, S = &'a str> {
     /// By a name of its own: its requests are handled one after the other.
-    Name(&'a str),
+    Name(S),
     /// By a cache key, which often identifies one conversation.
-    CacheKey(&'a str),
+    CacheKey(S),
     /// By the id of the reply that it continues.
-    Reply(&'a str),
+    Reply(S),
     /// Not by the client: the request has results for calls of this session, and waits while it is
     /// busy.
     SessionId(&'a Arc<str>),
     /// Not at all.
     None,
+}
+
+impl SessionSelector<'_, String> {
+    /// The same selector with borrowed texts.
+    pub(crate) fn borrowed(&self) -> SessionSelector<'_> {
+        match self {
+            SessionSelector::Name(name) => SessionSelector::Name(name),
+            SessionSelector::CacheKey(key) => SessionSelector::CacheKey(key),
+            SessionSelector::Reply(id) => SessionSelector::Reply(id),
+            SessionSelector::SessionId(id) => SessionSelector::SessionId(id),
+            SessionSelector::None => SessionSelector::None,
+        }
+    }
 }
 
 /// Whether a client marks a request as a retry.

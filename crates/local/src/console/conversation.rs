@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use foxwedge_core::{Draft, Format, ResultMatch, Role, Span, pair_calls};
+use foxwedge_core::{Draft, Format, Role, Span, pair_calls};
 use foxwedge_formats::{
     model::{ContentPart, ModelMessage, decode_message},
     outline_options, read,
@@ -13,7 +13,7 @@ use super::LocalSessionError;
 use crate::{
     session_document,
     source::InputDocument,
-    tree::{TreeCallState, call_state},
+    tree::{TreeCallState, call_state, stray_state},
 };
 
 /// A conversation as the console shows it.
@@ -24,8 +24,8 @@ pub(super) struct ConsoleConversation {
     messages: Vec<(Span, Role)>,
     /// The tool calls of each message, in order.
     calls: HashMap<usize, Vec<CallLink>>,
-    /// The tool results of each message, in order.
-    answers: HashMap<usize, Vec<AnswerPlacement>>,
+    /// The tool results of each message, in order; with a state if they belong to no open call.
+    answers: HashMap<usize, Vec<Option<TreeCallState>>>,
     pub(super) counts: CallCounts,
 }
 
@@ -35,15 +35,6 @@ pub(super) struct CallLink {
     pub(super) state: TreeCallState,
     /// The message with its result, and the index among the results of that message.
     pub(super) answer: Option<(usize, usize)>,
-}
-
-/// How a tool result relates to the calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AnswerPlacement {
-    /// Belongs to a call.
-    Paired,
-    Duplicate,
-    Orphan,
 }
 
 /// Numbers of tool calls and results.
@@ -87,23 +78,12 @@ impl ConsoleConversation {
         let pairing = pair_calls(draft);
         let mut places = Vec::with_capacity(pairing.answers.len());
         for answer in &pairing.answers {
-            let placement = match answer.result_match() {
-                ResultMatch::Duplicate(_) => AnswerPlacement::Duplicate,
-                ResultMatch::Orphan => AnswerPlacement::Orphan,
-                ResultMatch::InPlace(_)
-                | ResultMatch::Split(_)
-                | ResultMatch::Misplaced(_)
-                | ResultMatch::Displaced(_)
-                | ResultMatch::Early(_) => AnswerPlacement::Paired,
-            };
-            match placement {
-                AnswerPlacement::Paired => {}
-                AnswerPlacement::Duplicate => self.counts.duplicate += 1,
-                AnswerPlacement::Orphan => self.counts.orphan += 1,
-            }
+            let stray = stray_state(answer.result_match());
+            self.counts.duplicate += usize::from(stray == Some(TreeCallState::DuplicateAnswer));
+            self.counts.orphan += usize::from(stray == Some(TreeCallState::OrphanAnswer));
             let list = self.answers.entry(answer.message()).or_default();
             places.push((answer.message(), list.len()));
-            list.push(placement);
+            list.push(stray);
         }
         for call in &pairing.calls {
             let state = call_state(draft, &pairing, call.answer());
@@ -151,7 +131,7 @@ impl ConsoleConversation {
     }
 
     /// The tool results of a message.
-    pub(super) fn answers(&self, message: usize) -> &[AnswerPlacement] {
+    pub(super) fn answers(&self, message: usize) -> &[Option<TreeCallState>] {
         self.answers.get(&message).map_or(&[], Vec::as_slice)
     }
 

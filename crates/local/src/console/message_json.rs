@@ -3,7 +3,7 @@
 use foxwedge_formats::model::{ContentPart, MediaPart, MediaSource, ModelPart, ToolResultPart};
 use serde_json::{Value, json};
 
-use super::conversation::{AnswerPlacement, ConsoleConversation, role_name};
+use super::conversation::{ConsoleConversation, role_name};
 use crate::tree::TreeCallState;
 
 /// Bytes of a text that are shown.
@@ -39,7 +39,7 @@ pub(super) fn message(
         return response;
     };
     let mut calls = conversation.calls(index).iter();
-    let mut placements = conversation.answers(index).iter();
+    let mut answers = conversation.answers(index).iter();
     let mut parts = Vec::new();
     let mut hidden = 0;
     for part in &decoded.parts {
@@ -61,15 +61,13 @@ pub(super) fn message(
                     "answer": result,
                 })
             }
-            ContentPart::ToolResult(result) => match (placements.next(), display) {
-                (Some(AnswerPlacement::Paired), AnswerDisplay::AtCalls) => {
+            ContentPart::ToolResult(result) => match (answers.next(), display) {
+                (Some(None), AnswerDisplay::AtCalls) => {
                     hidden += 1;
                     continue;
                 }
-                (placement, _) => {
-                    let placement = placement.copied().unwrap_or(AnswerPlacement::Orphan);
-                    stray_answer_json(result, placement)
-                }
+                (Some(stray), _) => own_answer_json(result, *stray),
+                (None, _) => own_answer_json(result, Some(TreeCallState::OrphanAnswer)),
             },
             ContentPart::Text(_)
             | ContentPart::Media(_)
@@ -112,11 +110,11 @@ fn answer_json(
 }
 
 /// A tool result that is shown as a part of its own.
-fn stray_answer_json(result: &ToolResultPart<'_>, placement: AnswerPlacement) -> Value {
-    let state = match placement {
-        AnswerPlacement::Paired => "answered",
-        AnswerPlacement::Duplicate => "duplicate",
-        AnswerPlacement::Orphan => "orphan",
+fn own_answer_json(result: &ToolResultPart<'_>, stray: Option<TreeCallState>) -> Value {
+    let state = match stray {
+        None => "answered",
+        Some(TreeCallState::DuplicateAnswer) => "duplicate",
+        Some(_) => "orphan",
     };
     json!({
         "type": "answer",
@@ -153,7 +151,9 @@ fn part_json(part: &ModelPart<'_>) -> Value {
             let (text, cut) = clip_text(&call.arguments);
             json!({ "type": "other", "name": call.name, "text": text, "cut": cut })
         }
-        ContentPart::ToolResult(result) => stray_answer_json(result, AnswerPlacement::Orphan),
+        ContentPart::ToolResult(result) => {
+            own_answer_json(result, Some(TreeCallState::OrphanAnswer))
+        }
         ContentPart::Unknown(other) => {
             let (text, cut) = clip_text(&other.json);
             json!({ "type": "other", "name": other.name, "text": text, "cut": cut })

@@ -7,19 +7,26 @@ use foxwedge_formats::model::{
 };
 
 /// The messages of one role up to the next role. All steps of a tool loop are one turn.
-pub(super) struct ExportTurn<'h, 'a> {
-    pub(super) role: ModelRole,
-    pub(super) items: Vec<ExportTurnItem<'h, 'a>>,
+pub struct ExportTurn<'h, 'a> {
+    /// The role.
+    pub role: ModelRole,
+    /// Its parts, in order.
+    pub items: Vec<ExportTurnItem<'h, 'a>>,
 }
 
 /// One part of a turn.
-pub(super) enum ExportTurnItem<'h, 'a> {
+pub enum ExportTurnItem<'h, 'a> {
+    /// Text.
     Text(&'h str),
+    /// An image or a document.
     Media(&'h MediaPart<'a>),
+    /// Reasoning.
     Reasoning(&'h ReasoningPart<'a>),
+    /// A tool call and its result.
     Call(&'h ToolCallPart<'a>, Option<&'h ToolResultPart<'a>>),
     /// A tool result whose call is not in the history.
     OrphanAnswer(&'h ToolResultPart<'a>),
+    /// A part of another kind.
     Other(&'h UnknownPart<'a>),
 }
 
@@ -74,7 +81,7 @@ pub(super) fn role_title(role: ModelRole) -> &'static str {
 }
 
 /// Splits a history into turns. Empty texts and messages are left out.
-pub(super) fn split_turns<'h, 'a>(history: &'h ModelHistory<'a>) -> Vec<ExportTurn<'h, 'a>> {
+pub fn split_turns<'h, 'a>(history: &'h ModelHistory<'a>) -> Vec<ExportTurn<'h, 'a>> {
     let pairs = CallPairs::of(history);
     let at = |at: PartIndex| history.messages.get(at.message)?.parts.get(at.part);
     let mut turns: Vec<ExportTurn<'h, 'a>> = Vec::new();

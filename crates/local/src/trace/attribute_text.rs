@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use foxwedge_json::{
-    JsonScanner, JsonShape, ScanResult, Span, StringSpan, escape_into, field_value,
+    JsonScanner, JsonShape, ScanResult, Span, StringSpan, decode_escape, escape_into, field_value,
 };
 
 /// A JSON text, and where it comes from.
@@ -80,27 +80,13 @@ fn raw_offsets(raw: &str, offsets: &[usize]) -> Vec<usize> {
                 let step = plain.min(wanted - unescaped);
                 (at, unescaped) = (at + step, unescaped + step);
             } else {
-                let (length, written) = escape_lengths(rest);
-                (at, unescaped) = (at + length, unescaped + written);
+                let (character, length) = decode_escape(rest);
+                (at, unescaped) = (at + length, unescaped + character.len_utf8());
             }
         }
         found[index] = at;
     }
     found
-}
-
-/// The number of bytes of an escape, and of the character that it stands for.
-fn escape_lengths(escape: &str) -> (usize, usize) {
-    let unit = |at: usize| {
-        let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    match unit(0) {
-        None => (2, 1),
-        Some(0xd800..=0xdbff) if matches!(unit(6), Some(0xdc00..=0xdfff)) => (12, 4),
-        // Half a character is replaced by U+FFFD.
-        Some(code) => (6, char::from_u32(code).map_or(3, char::len_utf8)),
-    }
 }
 
 /// Writes OTLP values as JSON. The scanner limits how deep they are nested.

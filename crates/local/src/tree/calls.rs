@@ -58,18 +58,9 @@ pub(super) fn call_lines(
         }
     }
     for answer in &pairing.answers {
-        let state = match answer.result_match() {
-            ResultMatch::Duplicate(_) => TreeCallState::DuplicateAnswer,
-            ResultMatch::Orphan => TreeCallState::OrphanAnswer,
-            ResultMatch::InPlace(_)
-            | ResultMatch::Split(_)
-            | ResultMatch::Misplaced(_)
-            | ResultMatch::Displaced(_)
-            | ResultMatch::Early(_) => {
-                continue;
-            }
-        };
-        if let Some(draft_answer) = answer_at(draft, answer.part()) {
+        if let Some(state) = stray_state(answer.result_match())
+            && let Some(draft_answer) = answer_at(draft, answer.part())
+        {
             lines.entry(answer.message()).or_default().push(TreeCallLine {
                 tool: name(draft_answer.tool()).unwrap_or_default(),
                 id: short_id(draft_answer.id.as_deref()),
@@ -96,6 +87,19 @@ fn call_line(
         state,
         answer_preview: draft_answer
             .map_or_else(String::new, |draft_answer| answer_text(draft, draft_answer)),
+    }
+}
+
+/// State of a result that belongs to no open call; `None` if it belongs to one.
+pub fn stray_state(result: ResultMatch) -> Option<TreeCallState> {
+    match result {
+        ResultMatch::Duplicate(_) => Some(TreeCallState::DuplicateAnswer),
+        ResultMatch::Orphan => Some(TreeCallState::OrphanAnswer),
+        ResultMatch::InPlace(_)
+        | ResultMatch::Split(_)
+        | ResultMatch::Misplaced(_)
+        | ResultMatch::Displaced(_)
+        | ResultMatch::Early(_) => None,
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use foxwedge_json::escape_into;
+
 use crate::RawJson;
 
 /// The largest integer that every reader holds exactly.
@@ -140,12 +142,17 @@ pub(super) fn single_line(value: &RawJson) -> Cow<'_, str> {
     if !is_portable(raw) {
         return Cow::Owned(quote(raw));
     }
+    escape_line_breaks(raw)
+}
+
+/// Escapes what some readers treat as line breaks; those between values become spaces.
+fn escape_line_breaks(json: &str) -> Cow<'_, str> {
     let is_line_break = |c| matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
-    if !raw.contains(is_line_break) {
-        return Cow::Borrowed(raw);
+    if !json.contains(is_line_break) {
+        return Cow::Borrowed(json);
     }
-    let mut line = String::with_capacity(raw.len() + 16);
-    for c in raw.chars() {
+    let mut line = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
         match c {
             '\n' | '\r' => line.push(' '),
             '\u{85}' => line.push_str("\\u0085"),
@@ -189,59 +196,14 @@ fn is_number(raw: &str) -> bool {
 /// Appends a text as a JSON string, with quotes.
 pub(super) fn escape(out: &mut String, text: &str) {
     out.push('"');
-    let bytes = text.as_bytes();
-    let mut copied = 0;
-    let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(is_special)) {
-        at += found;
-        let (length, escaped) = match bytes.get(at..).unwrap_or_default() {
-            [b'"', ..] => (1, "\\\""),
-            [b'\\', ..] => (1, "\\\\"),
-            [byte @ 0..0x20, ..] => (1, control(*byte)),
-            // Some readers treat these characters as line breaks.
-            [0xc2, 0x85, ..] => (2, "\\u0085"),
-            [0xe2, 0x80, 0xa8, ..] => (3, "\\u2028"),
-            [0xe2, 0x80, 0xa9, ..] => (3, "\\u2029"),
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        out.push_str(text.get(copied..at).unwrap_or_default());
-        out.push_str(escaped);
-        at += length;
-        copied = at;
+    let start = out.len();
+    escape_into(out, text);
+    // The first bytes of the characters that some readers treat as line breaks.
+    if memchr::memchr2(0xc2, 0xe2, text.as_bytes()).is_some() {
+        let escaped = out.split_off(start);
+        out.push_str(&escape_line_breaks(&escaped));
     }
-    out.push_str(text.get(copied..).unwrap_or_default());
     out.push('"');
-}
-
-/// Whether an escape may start at this byte.
-fn is_special(byte: &u8) -> bool {
-    const ALL: [bool; 256] = {
-        let mut all = [false; 256];
-        let mut byte = 0;
-        while byte < 0x20 {
-            all[byte] = true;
-            byte += 1;
-        }
-        all[b'"' as usize] = true;
-        all[b'\\' as usize] = true;
-        all[0xc2] = true;
-        all[0xe2] = true;
-        all
-    };
-    ALL.get(usize::from(*byte)).copied().unwrap_or(false)
-}
-
-fn control(byte: u8) -> &'static str {
-    const ALL: [&str; 32] = [
-        "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
-        "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
-        "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019",
-        "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
-    ];
-    ALL.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reads the fields of a line without building a tree: values are parsed on demand, and arguments
 //! keep their original encoding.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::value::RawValue;
 
@@ -73,15 +73,9 @@ impl<'a> LineFields<'a> {
     }
 }
 
-/// The text of a JSON string.
+/// The text of a JSON string. JavaScript prints halves of characters, which become U+FFFD.
 pub(super) fn text_of(raw: &RawValue) -> Option<String> {
-    let json = raw.get();
-    if !json.starts_with('"') {
-        return None;
-    }
-    serde_json::from_str(json)
-        .ok()
-        .or_else(|| serde_json::from_str(&replace_lone_surrogates(json)).ok())
+    foxwedge_json::string_text(raw.get()).map(Cow::into_owned)
 }
 
 /// A non-negative number without its fraction, in any notation.
@@ -92,39 +86,6 @@ fn whole_number(raw: &RawValue) -> Option<u64> {
         // The cast saturates.
         (number >= 0.0).then_some(number as u64)
     })
-}
-
-/// Replaces lone surrogates in a JSON string: JavaScript prints halves of characters, which a
-/// `String` cannot hold.
-fn replace_lone_surrogates(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some((before, from)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
-        out.push_str(before);
-        let is_pair =
-            || from.get(6..).and_then(code_unit).is_some_and(|low| (0xDC00..0xE000).contains(&low));
-        let length = match code_unit(from) {
-            Some(high) if (0xD800..0xDC00).contains(&high) && is_pair() => 12,
-            Some(lone) if (0xD800..0xE000).contains(&lone) => {
-                out.push_str("\\ufffd");
-                rest = from.get(6..).unwrap_or_default();
-                continue;
-            }
-            Some(_) => 6,
-            None => 1 + from.chars().nth(1).map_or(0, char::len_utf8),
-        };
-        let (escape, after) = from.split_at_checked(length).unwrap_or((from, ""));
-        out.push_str(escape);
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The code unit of a `\u` escape at the beginning of a text.
-fn code_unit(text: &str) -> Option<u32> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    u32::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Writes the fields of a JSON object one after the other, and leaves out missing ones.
 
-use super::strings;
 use crate::{RawJson, SharedId};
 
 /// Writes fields into an open object.
@@ -132,7 +131,7 @@ impl<'out> JsonFieldWriter<'out> {
 
     fn string(&mut self, text: &str) {
         self.out.push('"');
-        strings::escape_into(text, self.out);
+        foxwedge_json::escape_into(self.out, text);
         self.out.push('"');
     }
 }

@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, cell::OnceCell, fmt};
 
+use foxwedge_json::string_text;
 use serde::{Deserializer as _, de};
 use serde_json::value::RawValue;
 
-use super::strings;
 use crate::{RawJson, SharedId};
 
 /// The maximum length of an unknown value in a warning, in characters.
@@ -67,7 +67,7 @@ impl<'text> EventObject<'text> {
 
     /// A string; `None` for any other type.
     pub(super) fn string(&self, names: &[&str]) -> Option<Cow<'text, str>> {
-        strings::text_of(self.raw(names)?.get())
+        string_text(self.raw(names)?.get())
     }
 
     /// Readable text: a string, the joined texts of a list of blocks, or the JSON itself.
@@ -79,7 +79,7 @@ impl<'text> EventObject<'text> {
     /// as JSON, so that it counts as an unknown name.
     pub(super) fn word(&self, names: &[&str]) -> Option<Cow<'text, str>> {
         let raw = self.raw(names)?.get();
-        let name = strings::text_of(raw).unwrap_or(Cow::Borrowed(raw));
+        let name = string_text(raw).unwrap_or(Cow::Borrowed(raw));
         (!name.is_empty()).then_some(name)
     }
 
@@ -87,7 +87,7 @@ impl<'text> EventObject<'text> {
     pub(super) fn id(&self, names: &[&str]) -> Option<SharedId> {
         names.iter().find_map(|name| {
             let raw = self.raw(&[name])?.get();
-            let text = strings::text_of(raw).or_else(|| is_number(raw).then_some(raw.into()))?;
+            let text = string_text(raw).or_else(|| is_number(raw).then_some(raw.into()))?;
             (!text.is_empty()).then(|| SharedId::from(&*text))
         })
     }
@@ -96,7 +96,7 @@ impl<'text> EventObject<'text> {
     /// counts as missing.
     pub(super) fn number(&self, names: &[&str]) -> Option<u64> {
         let (name, raw) = self.find(names)?;
-        let number = whole_number(strings::text_of(raw.get()).as_deref().unwrap_or(raw.get()));
+        let number = whole_number(string_text(raw.get()).as_deref().unwrap_or(raw.get()));
         if number.is_none() {
             self.note_unknown(&format!("{name} {raw}"));
         }
@@ -142,7 +142,7 @@ impl<'text> EventObject<'text> {
 
 /// Readable text of a value.
 pub(super) fn text(raw: &RawValue) -> String {
-    if let Some(text) = strings::text_of(raw.get()) {
+    if let Some(text) = string_text(raw.get()) {
         return text.into_owned();
     }
     let is_list = raw.get().starts_with('[');
@@ -191,7 +191,7 @@ impl<'de> de::Visitor<'de> for FieldsVisitor {
 /// Converts a name to camelCase; nearly all names already are.
 fn normalize_name(raw: &str) -> Cow<'_, str> {
     if raw.bytes().any(|byte| byte == b'\\' || byte == b'_') {
-        return Cow::Owned(to_camel_case(&strings::text_of(raw).unwrap_or_default()));
+        return Cow::Owned(to_camel_case(&string_text(raw).unwrap_or_default()));
     }
     Cow::Borrowed(raw.trim_matches('"'))
 }

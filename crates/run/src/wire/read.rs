@@ -10,7 +10,6 @@ use serde_json::value::RawValue;
 use super::{
     EventParseError, calls, ending, enum_names,
     object::{self, EventObject, UnknownValueCell},
-    strings,
     write::LAST_PLACE,
 };
 use crate::{
@@ -242,7 +241,7 @@ fn read_tools(object: &EventObject<'_>) -> Result<ToolsAvailable, MissingField> 
 
 /// A tool is a name, or an object with a name.
 fn read_tool_name<'text>(raw: &'text RawValue, list: &EventObject<'text>) -> Option<SharedId> {
-    match strings::text_of(raw.get()) {
+    match foxwedge_json::string_text(raw.get()) {
         Some(name) => Some(name.into()),
         None => list.parse_nested(raw)?.id(&["name"]),
     }

@@ -14,8 +14,8 @@ use std::{
 use foxwedge_core::{Format, IdRule, fresh_id};
 use foxwedge_formats::{
     model::{
-        self, ContentPart, ModelPart, ModelReply, ModelResponse, ProviderError, ReasoningPart,
-        ReasoningSignature, StopReason, ToolCallPart, decode_reply, encode_turn,
+        self, ContentPart, ModelPart, ModelReply, ProviderError, ReasoningPart, ReasoningSignature,
+        StopReason, ToolCallPart, decode_reply, encode_turn,
     },
     stream::{
         CollectedEnding, StreamError, StreamLimits, StreamWatcher,
@@ -129,11 +129,16 @@ impl ReplyReader {
 
     /// Reads more bytes of a stream.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let ReplySource::Stream(watcher) = &mut self.source else { return };
         self.bytes_left = self.bytes_left.saturating_sub(bytes.len());
+        self.read(|watcher, each| watcher.push(bytes, each));
+    }
+
+    /// Queues the deltas of what the watcher reads.
+    fn read(&mut self, push: impl FnOnce(&mut StreamWatcher, &mut dyn FnMut(&StreamEvent<'_>))) {
+        let ReplySource::Stream(watcher) = &mut self.source else { return };
         let mut items = Vec::new();
         let (open, usage, finished) = (&mut self.open_block, &mut self.usage, &mut self.finished);
-        watcher.push(bytes, &mut |event| read_event(event, open, usage, finished, &mut items));
+        push(watcher, &mut |event| read_event(event, open, usage, finished, &mut items));
         let fresh = watcher.parts().get(self.parts_seen..).unwrap_or_default();
         let (fresh, count) = (tool_calls(fresh), watcher.parts().len());
         self.parts_seen = count;
@@ -175,30 +180,20 @@ impl ReplyReader {
     /// Reads a whole reply, whether streaming was requested or not. `None` if it is not a reply.
     pub(super) fn read_whole(&mut self, body: &[u8]) -> Option<ReplyReadEnd> {
         let source = text(body).ok()?;
-        let reply = match decode_reply(source, self.wire) {
-            Ok(decoded) => match decoded.outcome {
-                ModelResponse::Reply(reply) => reply,
-                ModelResponse::Error(failure) => {
-                    return Some(ReplyReadEnd::Failed(to_owned_failure(&failure)));
-                }
-            },
-            // Some providers declare no stream, and stream.
-            Err(_) if looks_like_events(source) => {
-                self.push(body);
-                return Some(self.finish());
+        match decode_reply(source, self.wire) {
+            Ok(decoded) => {
+                self.read(|watcher, each| watcher.push_outcome(&decoded.outcome, each));
+                // A whole reply may lack a stop reason.
+                return Some(match self.finish() {
+                    ReplyReadEnd::Cut => ReplyReadEnd::Whole,
+                    end => end,
+                });
             }
+            // Some providers declare no stream, and stream.
+            Err(_) if looks_like_events(source) => self.push(body),
             Err(_) => return None,
-        };
-        let parts: Vec<ModelPart<'static>> = reply.parts.iter().filter_map(to_owned_part).collect();
-        let mut items: Vec<ReplyItem> = parts.iter().filter_map(part_item).collect();
-        items.extend(usage_item(&mut self.usage, reply.usage));
-        if let Some(stop) = &reply.stop {
-            items.push(ReplyItem::Delta(ReplyDelta::Stop(stop_reason(stop))));
         }
-        let fresh = tool_calls(&parts);
-        self.source = ReplySource::Whole(parts);
-        self.queue_items(items, fresh);
-        Some(ReplyReadEnd::Whole)
+        Some(self.finish())
     }
 
     /// What was delivered so far, as a message of the model.
@@ -324,52 +319,6 @@ fn tool_calls(parts: &[ModelPart<'_>]) -> Vec<ReplyToolCall> {
     calls.collect()
 }
 
-/// A part of a whole reply, as a stream would have delivered it.
-fn to_owned_part(part: &ModelPart<'_>) -> Option<ModelPart<'static>> {
-    Some(ModelPart::new(match part.content() {
-        ContentPart::Text(text) => ContentPart::Text(text.to_static()),
-        ContentPart::Reasoning(ReasoningPart { text, signature }) => {
-            ContentPart::Reasoning(ReasoningPart {
-                text: text.to_static(),
-                signature: match signature {
-                    ReasoningSignature::Unsigned => ReasoningSignature::Unsigned,
-                    ReasoningSignature::Signed(data) => {
-                        ReasoningSignature::Signed(data.to_static())
-                    }
-                    ReasoningSignature::Redacted(data) => {
-                        ReasoningSignature::Redacted(data.to_static())
-                    }
-                    ReasoningSignature::Encrypted(data) => {
-                        ReasoningSignature::Encrypted(data.to_static())
-                    }
-                },
-            })
-        }
-        ContentPart::ToolCall(call) => ContentPart::ToolCall(ToolCallPart {
-            id: call.id.as_deref().map(|id| Cow::Owned(id.to_owned())),
-            name: Cow::Owned(call.name.to_string()),
-            family: call.family,
-            arguments: call.arguments.to_static(),
-            signature: call.signature.as_ref().map(model::JsonText::to_static),
-        }),
-        ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {
-            return None;
-        }
-    }))
-}
-
-fn part_item(part: &ModelPart<'_>) -> Option<ReplyItem> {
-    let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    match part.content() {
-        ContentPart::Text(text) => non_empty(text).map(ReplyDelta::Text).map(ReplyItem::Delta),
-        ContentPart::Reasoning(reasoning) => {
-            non_empty(&reasoning.text).map(ReplyDelta::Reasoning).map(ReplyItem::Delta)
-        }
-        ContentPart::ToolCall(_) => Some(ReplyItem::Call),
-        ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => None,
-    }
-}
-
 /// Removes an undelivered delta from the end of the parts.
 fn remove_undelivered(parts: &mut Vec<ModelPart<'static>>, delta: &ReplyDelta) {
     let last = |matches_kind: fn(&ContentPart<'_>) -> bool| {
@@ -440,12 +389,4 @@ impl CallIdAssigner {
 fn looks_like_events(source: &str) -> bool {
     let source = source.trim_start();
     ["data:", "event:", "id:", "retry:", ":"].iter().any(|start| source.starts_with(start))
-}
-
-fn to_owned_failure(failure: &ProviderError<'_>) -> ProviderError<'static> {
-    ProviderError {
-        kind: failure.kind,
-        message: failure.message.to_static(),
-        code: failure.code.as_ref().map(model::JsonText::to_static),
-    }
 }

@@ -10,6 +10,7 @@ use crate::{
         StopReason, TextCitation, TokenUsage, ToolCallPart, encode_reply,
     },
     stream::{
+        collect,
         collect::CollectedEnding,
         event::owned::borrowed_text,
         event::{BlockDelta, BlockStart},
@@ -160,7 +161,7 @@ fn plain() -> ModelReply<'static> {
 fn collecting_the_events_of_a_reply_gives_the_same_reply() {
     for format in Format::ALL {
         let reply = rich(format);
-        let mut collected = StreamCollector::new(Some(format));
+        let mut collected = StreamCollector::within(Some(format), usize::MAX);
         emit_outcome(&ModelResponse::Reply(reply.clone()), &mut collected);
         let collection = collected.finish();
         assert_eq!(collection.reply, reply, "{format:?}");

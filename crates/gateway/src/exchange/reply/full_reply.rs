@@ -1,10 +1,9 @@
 //! Replies that are read completely, and replies that are streamed or not against the request.
 
 use bytes::Bytes;
-use foxwedge_core::Format;
 use foxwedge_formats::{
     convert, digest,
-    model::{self, ModelResponse, decode_reply, encode_reply},
+    model::{self, ModelResponse, decode_reply},
     stream::{self, CollectedEnding, event::ReplyHead, write_stream},
 };
 use http::{HeaderMap, StatusCode};
@@ -48,18 +47,14 @@ pub(super) async fn read_full_reply(
     };
     let prefix_digest = reply.routed_request.chain.last().copied().unwrap_or_default();
     let mut committed = None;
-    let recording = &mut work.recording;
-    let span = &mut work.span;
     let mut on_reply = |reply_value: &model::ModelReply<'_>| {
-        recording.record_reply(reply_value);
-        span.set_reply(reply_value);
+        work.recording.record_reply(reply_value);
+        work.span.set_reply(reply_value);
+        work.remember_reply(reply_value);
         let id = reply_value.id.as_ref().map(|id| id.to_string());
         committed = Some((digest::reply(reply_value, prefix_digest), id));
     };
-    let converted = match is_stream(upstream_headers) {
-        true => collect_stream(reply, &bytes, &mut on_reply),
-        false => convert_body(reply, bytes, &mut on_reply),
-    };
+    let converted = convert_body(reply, bytes, is_stream(upstream_headers), &mut on_reply);
     let Some(body) = converted else {
         work.span.set_failure(502);
         work.recording.finish(ReplyCompletion::Failed, None);
@@ -68,12 +63,6 @@ pub(super) async fn read_full_reply(
     };
     let completion =
         if committed.is_some() { ReplyCompletion::Complete } else { ReplyCompletion::Failed };
-    if let Some(request) = &reply.routed_request.referable_body
-        && committed.is_some()
-        && let Ok(reply_value) = serde_json::from_slice(&body)
-    {
-        reply.engine.response_items.remember(&reply.request.caller.owner, request, &reply_value);
-    }
     let tip = committed.map(|(tip, id)| {
         let cached = CachedReply { status, headers: headers.clone(), body: body.clone() };
         work.commit_reply(tip, id.as_deref(), Some(cached))
@@ -83,69 +72,49 @@ pub(super) async fn read_full_reply(
     Ok(GatewayBody::full(body))
 }
 
-/// Called with the parsed reply.
-type ReplyCallback<'h> = dyn FnMut(&model::ModelReply<'_>) + 'h;
-
-/// Converts a complete reply for the client; `None` if it cannot be read.
+/// Converts a complete reply, or a stream for a client that did not request one. Passes what the
+/// client gets to `on_reply`. `None` if the reply cannot be read.
 fn convert_body(
     reply: &ResponseBuilder<'_>,
     bytes: Bytes,
-    on_reply: &mut ReplyCallback<'_>,
+    is_stream: bool,
+    on_reply: &mut dyn FnMut(&model::ModelReply<'_>),
 ) -> Option<Bytes> {
     let prepared = reply.routed_request;
     let (from, to) = (prepared.format, reply.request.endpoint.format());
-    let text = std::str::from_utf8(&bytes).ok()?;
-    let notify = |outcome: &ModelResponse<'_>, on_reply: &mut ReplyCallback<'_>| {
-        if let ModelResponse::Reply(reply) = outcome {
-            on_reply(reply);
-        }
-    };
-    if from == to && !prepared.stream {
-        notify(&decode_reply(text, from).ok()?.outcome, on_reply);
-        return Some(bytes);
-    }
     let options = convert::ConversionOptions {
-        model: Some(prepared.requested_model.to_string()),
+        model: (from != to || !is_stream).then(|| prepared.requested_model.to_string()),
         renamed_tools: prepared.guarded.names.clone(),
         seed: reply.request.id.to_string(),
         created: Some(unix_seconds()),
         ..convert::ConversionOptions::default()
     };
-    let converted = convert::response(text, from, to, &options).ok()?;
-    let outcome = decode_reply(&converted.body, to).ok()?.outcome;
-    notify(&outcome, on_reply);
-    if prepared.stream {
-        return Some(encode_as_stream(reply, &outcome, to));
-    }
-    drop(outcome);
-    Some(converted.body.into())
-}
-
-/// Collects a stream for a client that did not request one.
-fn collect_stream(
-    reply: &ResponseBuilder<'_>,
-    bytes: &[u8],
-    on_reply: &mut ReplyCallback<'_>,
-) -> Option<Bytes> {
-    let collection = stream::collect(reply.routed_request.format, bytes).ok()?;
-    let outcome = match collection.ending {
-        CollectedEnding::Complete => {
-            on_reply(&collection.reply);
-            ModelResponse::Reply(collection.reply)
-        }
-        CollectedEnding::Failed(failure) => ModelResponse::Error(failure),
-        CollectedEnding::Truncated => return None,
+    let body: Bytes = if is_stream {
+        let collection = stream::collect(from, &bytes).ok()?;
+        let outcome = match collection.ending {
+            CollectedEnding::Complete => ModelResponse::Reply(collection.reply),
+            CollectedEnding::Failed(failure) => ModelResponse::Error(failure),
+            CollectedEnding::Truncated => return None,
+        };
+        convert::outcome(outcome, to, &options).body.into()
+    } else if from == to && !prepared.stream {
+        bytes
+    } else {
+        convert::response(std::str::from_utf8(&bytes).ok()?, from, to, &options).ok()?.body.into()
     };
-    Some(encode_reply(&outcome, reply.request.endpoint.format(), &reply.request.id).body.into())
-}
-
-/// Encodes a complete reply as a stream, for a client that requested one.
-fn encode_as_stream(reply: &ResponseBuilder<'_>, outcome: &ModelResponse<'_>, to: Format) -> Bytes {
+    // What the client gets: with the ids and names that it will send back.
+    let outcome = decode_reply(std::str::from_utf8(&body).ok()?, to).ok()?.outcome;
+    if let ModelResponse::Reply(reply) = &outcome {
+        on_reply(reply);
+    }
+    if !prepared.stream {
+        return Some(body);
+    }
     let options = stream::StreamOptions {
         seed: reply.request.id.to_string(),
-        usage: reply.routed_request.include_usage,
+        usage: prepared.include_usage,
         head: ReplyHead { created: Some(unix_seconds()), ..ReplyHead::default() },
         ..stream::StreamOptions::default()
     };
-    write_stream(outcome, to, options).0.into()
+    Some(write_stream(&outcome, to, options).0.into())
 }

@@ -18,7 +18,7 @@ use foxwedge_formats::{
     },
 };
 use http::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::unix_seconds;
 use crate::{
@@ -44,8 +44,6 @@ pub(super) struct ResponseRelay {
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
     headers: HeaderMap,
-    /// Present if later requests may refer to the reply by id.
-    referable: Option<ReferableReply>,
 }
 
 /// How the bytes are relayed.
@@ -87,13 +85,6 @@ impl ResponseRelay {
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
             sent: Some(Vec::new()),
             headers: headers.clone(),
-            referable: prepared.referable_body.clone().map(|body| ReferableReply {
-                engine: engine.clone(),
-                owner: request.caller.owner.clone(),
-                request: body,
-                line: Vec::new(),
-                reply: None,
-            }),
         }
     }
 
@@ -171,9 +162,7 @@ impl ResponseRelay {
             (Some(collection), ReplyCompletion::Complete) if !collection.truncated => {
                 let reply = &collection.reply;
                 let tip = digest::reply(reply, self.prefix_digest);
-                if let Some(referable) = &self.referable {
-                    referable.remember();
-                }
+                work.remember_reply(reply);
                 let body = self.sent.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
                 let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
@@ -185,9 +174,6 @@ impl ResponseRelay {
     }
 
     fn keep_sent(&mut self, bytes: &[u8]) {
-        if let Some(referable) = &mut self.referable {
-            referable.read_sent(bytes);
-        }
         match &mut self.sent {
             Some(sent) if sent.len() + bytes.len() <= MAX_CACHED_BYTES => {
                 sent.extend_from_slice(bytes)
@@ -230,50 +216,6 @@ impl ResponseRelay {
     fn sent_events(&self) -> usize {
         let count_events = |sent: &Vec<u8>| sent.windows(2).filter(|pair| *pair == b"\n\n").count();
         self.sent.as_ref().map_or(MAX_CACHED_BYTES, count_events)
-    }
-}
-
-/// A reply that later requests may refer to by id. Its last event repeats all of it.
-struct ReferableReply {
-    engine: Arc<EngineShared>,
-    owner: Arc<str>,
-    /// The body of the request.
-    request: Bytes,
-    /// The line that has not ended yet.
-    line: Vec<u8>,
-    reply: Option<Value>,
-}
-
-impl ReferableReply {
-    fn read_sent(&mut self, bytes: &[u8]) {
-        let mut lines = bytes.split(|byte| *byte == b'\n').peekable();
-        while let Some(piece) = lines.next() {
-            // A line that is too long is not read.
-            if self.line.len() <= self.engine.config.limits.stream_event {
-                self.line.extend_from_slice(piece);
-            }
-            if lines.peek().is_some() {
-                self.read_line();
-                self.line.clear();
-            }
-        }
-    }
-
-    fn read_line(&mut self) {
-        const COMPLETED: &str = "response.completed";
-        let data = std::str::from_utf8(&self.line).ok().and_then(|line| line.strip_prefix("data:"));
-        let Some(data) = data.filter(|data| data.contains(COMPLETED)) else { return };
-        if let Ok(mut event) = serde_json::from_str::<Value>(data)
-            && event["type"] == COMPLETED
-        {
-            self.reply = Some(event["response"].take());
-        }
-    }
-
-    fn remember(&self) {
-        if let Some(reply) = &self.reply {
-            self.engine.response_items.remember(&self.owner, &self.request, reply);
-        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! Redacts JSON: strings, and values of keys that name a secret. The result is valid JSON;
 //! everything else is kept byte for byte.
 
+use std::borrow::Cow;
+
+use foxwedge_json::{quote, string_text};
+
 use super::{SecretRedactor, secret_names::is_secret_name, secret_values::is_secret};
 
 impl SecretRedactor {
@@ -24,26 +28,26 @@ impl SecretRedactor {
             let (token, after) = value.split_at(length);
             rest = after;
             let is_key = after.trim_start().starts_with(':');
-            let text = string_value(token);
+            let text = string_text(token).map(Cow::into_owned);
             match (text, key.as_deref()) {
                 (Some(text), Some(name))
                     if !is_key && is_secret_name(name) && is_secret(name, &text) =>
                 {
                     let mark = self.secret_mark(&text);
-                    out.push_str(&quote_json(&mark));
+                    out.push_str(&quote(&mark));
                 }
                 // A number may be a password.
                 (None, Some(name))
                     if is_password_name(name) && token.len() >= 4 && is_number(token) =>
                 {
                     let mark = self.secret_mark(token);
-                    out.push_str(&quote_json(&mark));
+                    out.push_str(&quote(&mark));
                 }
                 (Some(text), _) => {
                     let clean = self.redact_text(&text);
                     match clean == text {
                         true => out.push_str(token),
-                        false => out.push_str(&quote_json(&clean)),
+                        false => out.push_str(&quote(&clean)),
                     }
                     if is_key {
                         key = Some(text);
@@ -55,28 +59,6 @@ impl SecretRedactor {
         out.push_str(rest);
         out
     }
-}
-
-/// The value of a string; `None` for anything else. Lone surrogates become U+FFFD.
-fn string_value(token: &str) -> Option<String> {
-    token.starts_with('"').then_some(())?;
-    serde_json::from_str(token).ok().or_else(|| {
-        let whole = token.to_ascii_lowercase();
-        let halves = whole.match_indices("\\ud").map(|(at, _)| at);
-        let mut patched = token.to_owned();
-        halves.filter(|at| is_escape(token, *at)).for_each(|at| {
-            if patched.is_char_boundary(at + 6) {
-                patched.replace_range(at..at + 6, "\\ufffd");
-            }
-        });
-        serde_json::from_str(&patched).ok()
-    })
-}
-
-/// Whether a backslash starts an escape.
-fn is_escape(token: &str, at: usize) -> bool {
-    let before = token.as_bytes().get(..at).unwrap_or_default();
-    before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
 }
 
 fn is_punctuation(c: char) -> bool {
@@ -108,8 +90,4 @@ fn is_number(token: &str) -> bool {
 
 fn is_password_name(name: &str) -> bool {
     is_secret_name(name) && name.to_ascii_lowercase().contains("pass")
-}
-
-fn quote_json(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
 }

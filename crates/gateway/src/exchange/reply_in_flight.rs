@@ -1,0 +1,80 @@
+//! A reply on its way to the client, and what it holds until it has ended.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use foxwedge_agents::AgentHandle;
+use foxwedge_formats::model::ModelReply;
+use tokio::sync::oneshot;
+
+use super::{EngineShared, lock};
+use crate::{
+    record::RequestRecording,
+    session::{CachedReply, SessionGuard},
+    trace::ChatSpan,
+};
+
+/// The state of a reply in flight. Dropping it before the reply has ended means that the client has
+/// disconnected.
+pub(crate) struct ReplyInFlight {
+    /// The id of the request.
+    pub(super) request: Arc<str>,
+    pub(super) owner: Arc<str>,
+    /// The body of the request, if later requests may refer to its reply by id.
+    pub(super) referable_body: Option<Bytes>,
+    pub(crate) session_guard: SessionGuard,
+    pub(crate) recording: RequestRecording,
+    pub(crate) span: ChatSpan,
+    pub(crate) stop_guard: StopGuard,
+    /// The agent that replies.
+    pub(crate) agent: Option<Arc<AgentHandle>>,
+    /// Earlier digests from which the conversation may also continue.
+    pub(super) resume_points: Vec<u128>,
+}
+
+impl ReplyInFlight {
+    /// Commits a complete reply; `tip` is the digest of the conversation after it. Returns the
+    /// digest by which the conversation is found after a restart: clients may leave out a reply
+    /// that only lists open calls again.
+    pub(crate) fn commit_reply(
+        &mut self,
+        tip: u128,
+        id: Option<&str>,
+        cached: Option<CachedReply>,
+    ) -> u128 {
+        if let Some(agent) = &self.agent {
+            self.resume_points = agent.record_reply(tip);
+        }
+        self.session_guard.commit_reply(tip, &self.resume_points, id, cached);
+        self.resume_points.first().copied().unwrap_or(tip)
+    }
+
+    /// Keeps a complete reply for requests that refer to it by id.
+    pub(crate) fn remember_reply(&self, reply: &ModelReply<'_>) {
+        if let Some(body) = &self.referable_body {
+            let response_items = &self.stop_guard.engine.response_items;
+            response_items.remember(&self.owner, body, reply, &self.request);
+        }
+    }
+}
+
+/// A run that can be stopped from outside.
+pub(crate) struct StopGuard {
+    engine: Arc<EngineShared>,
+    run: Arc<str>,
+    pub(crate) stop: oneshot::Receiver<()>,
+}
+
+impl StopGuard {
+    pub(super) fn new(engine: &Arc<EngineShared>, run: Arc<str>) -> StopGuard {
+        let (sender, stop) = oneshot::channel();
+        lock(&engine.stop_senders).insert(run.clone(), sender);
+        StopGuard { engine: engine.clone(), run, stop }
+    }
+}
+
+impl Drop for StopGuard {
+    fn drop(&mut self) {
+        lock(&self.engine.stop_senders).remove(&self.run);
+    }
+}
