@@ -1,0 +1,198 @@
+//! What a call changed in a list of messages, for programs that hold the list as objects: they keep
+//! every object that did not change, and parse only the new ones.
+
+use std::{borrow::Cow, collections::HashMap};
+
+use foxwedge_json::{JsonScanner, JsonShape, escape_into};
+
+use crate::{CallReply, report::ReportObject};
+
+/// The keys under which a document holds its messages.
+const LISTS: [&str; 3] = ["messages", "contents", "input"];
+
+impl CallReply {
+    /// The new document as changes to the one that the call got: a JSON object with `key`, the name of
+    /// the list in the document or `null` if the document is the list; `items`, the new list, in which
+    /// `[a, b]` stands for the old messages from `a` to before `b`; and `fields`, the other fields that
+    /// changed, and `removed`, the names of those that are gone.
+    ///
+    /// `None` if there is no new document, or if the two are no lists of messages.
+    pub fn list_changes(&self, source: &[u8]) -> Option<String> {
+        let text = |bytes| foxwedge_formats::text(bytes).ok();
+        list_changes(text(source)?, text(self.document.as_deref()?)?)
+    }
+}
+
+fn list_changes(source: &str, result: &str) -> Option<String> {
+    let (old, new) = (outline(source)?, outline(result)?);
+    let field = |fields: &'_ [OutlinedField<'_>], name: &str| {
+        fields.iter().position(|field| field.key.as_deref() == Some(name))
+    };
+    let listed = |fields: &[OutlinedField<'_>], at: usize| fields[at].elements.is_some();
+    let (from, to) = match (old.first(), new.first()) {
+        (Some(OutlinedField { key: None, .. }), Some(OutlinedField { key: None, .. })) => (0, 0),
+        _ => LISTS.iter().find_map(|name| {
+            let (from, to) = (field(&old, name)?, field(&new, name)?);
+            (listed(&old, from) && listed(&new, to)).then_some((from, to))
+        })?,
+    };
+    let items = kept_items(old[from].elements.as_deref()?, new[to].elements.as_deref()?)?;
+    let mut fields = ReportObject::new();
+    for (at, entry) in new.iter().enumerate().filter(|(at, _)| *at != to) {
+        let name = entry.key.as_deref()?;
+        let same = field(&old, name).is_some_and(|old_at| old[old_at].value == new[at].value);
+        if !same {
+            let mut key = String::new();
+            escape_into(&mut key, name);
+            fields = fields.raw(&key, entry.value);
+        }
+    }
+    let names = old.iter().filter_map(|entry| entry.key.as_deref());
+    let removed = names.filter(|name| field(&new, name).is_none());
+    let changes = ReportObject::new()
+        .optional("key", old[from].key.as_deref())
+        .list("items", items)
+        .raw("fields", fields.end())
+        .texts("removed", removed);
+    Some(changes.end())
+}
+
+/// A field of a document. A document that is a list is one field without a key.
+struct OutlinedField<'t> {
+    key: Option<Cow<'t, str>>,
+    value: &'t str,
+    /// The elements, if it may be the list of messages.
+    elements: Option<Vec<&'t str>>,
+}
+
+/// The fields of a document; `None` if it is neither an object nor a list.
+fn outline(text: &str) -> Option<Vec<OutlinedField<'_>>> {
+    let mut scanner = JsonScanner::new(text);
+    let mut fields = Vec::new();
+    match scanner.shape().ok()? {
+        JsonShape::Array => fields.push(read_field(&mut scanner, None, true)?),
+        JsonShape::Object => {
+            let mut complete = true;
+            let read = scanner.object(|scan, key, _| {
+                let key = String::from_utf8_lossy(key).into_owned();
+                let may_be_list = LISTS.contains(&key.as_str());
+                let found = read_field(scan, Some(Cow::Owned(key)), may_be_list);
+                complete &= found.is_some();
+                fields.extend(found);
+                if complete { Ok(()) } else { scan.fail("no value") }
+            });
+            read.ok()?;
+        }
+        _ => return None,
+    }
+    Some(fields)
+}
+
+fn read_field<'t>(
+    scan: &mut JsonScanner<'t>,
+    key: Option<Cow<'t, str>>,
+    may_be_list: bool,
+) -> Option<OutlinedField<'t>> {
+    let text = scan.source();
+    if !may_be_list || scan.shape().ok()? != JsonShape::Array {
+        let value = scan.skip().ok()?.of(text);
+        return Some(OutlinedField { key, value, elements: None });
+    }
+    let mut elements = Vec::new();
+    let list = scan.array(|scan, _| {
+        elements.push(scan.skip()?.of(text));
+        Ok(())
+    });
+    Some(OutlinedField { key, value: list.ok()?.of(text), elements: Some(elements) })
+}
+
+/// The items of the new list: ranges of old elements, and new ones. An old element that occurs more
+/// than once keeps its order.
+fn kept_items(old: &[&str], new: &[&str]) -> Option<Vec<String>> {
+    let mut places: Option<HashMap<&str, Vec<usize>>> = None;
+    let mut items: Vec<KeptItem<'_>> = Vec::new();
+    let mut next = 0;
+    for element in new {
+        let place = match old.get(next) == Some(element) {
+            true => Some(next),
+            false => places.get_or_insert_with(|| places_of(old)).get(element).map(|same| {
+                let later = same.partition_point(|place| *place < next);
+                *same.get(later).unwrap_or(&same[0])
+            }),
+        };
+        next = place.map_or(next, |place| place + 1);
+        match (items.last_mut(), place) {
+            (Some(KeptItem::Old(_, end)), Some(place)) if *end == place => *end += 1,
+            (_, Some(place)) => items.push(KeptItem::Old(place, place + 1)),
+            // It would be taken for a range.
+            (_, None) if element.starts_with('[') => return None,
+            (_, None) => items.push(KeptItem::New(element)),
+        }
+    }
+    let written = items.into_iter().map(|item| match item {
+        KeptItem::Old(start, end) => format!("[{start},{end}]"),
+        KeptItem::New(element) => element.to_owned(),
+    });
+    Some(written.collect())
+}
+
+/// An item of a new list.
+enum KeptItem<'t> {
+    Old(usize, usize),
+    New(&'t str),
+}
+
+fn places_of<'t>(elements: &[&'t str]) -> HashMap<&'t str, Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (place, element) in elements.iter().enumerate() {
+        places.entry(element).or_default().push(place);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_elements_become_ranges_and_new_ones_stay() {
+        let table = [
+            (
+                r#"[{"a":1},{"b":2},{"c":3}]"#,
+                r#"[{"a":1},{"n":0},{"b":2},{"c":3}]"#,
+                r#"[[0,1],{"n":0},[1,3]]"#,
+            ),
+            (r#"[{"a":1},{"b":2}]"#, r#"[{"b":2},{"a":1}]"#, "[[1,2],[0,1]]"),
+            (r#"[{"a":1},{"b":2},{"a":1}]"#, r#"[{"a":1},{"a":1}]"#, "[[0,1],[2,3]]"),
+            (r#"[{"a":1},{"b":2}]"#, "[]", "[]"),
+            (r#"[ {"a": 1} ]"#, r#"[ {"a": 1}, {"a":1} ]"#, r#"[[0,1],{"a":1}]"#),
+        ];
+        for (source, result, items) in table {
+            let expected = format!(r#"{{"key":null,"items":{items},"fields":{{}},"removed":[]}}"#);
+            assert_eq!(list_changes(source, result).as_deref(), Some(&*expected), "{result}");
+        }
+    }
+
+    #[test]
+    fn fields_beside_the_list_are_named_if_they_change() {
+        let source = r#"{"model":"m","thinking":{"type":"enabled"},"input":"x","messages":[{"a":1}],"x":[1]}"#;
+        let result = r#"{"model":"m","thinking":{"type":"off"},"new \"one\"":[2],"messages":[{"b":2},{"a":1}],"x":[1]}"#;
+        let expected = r#"{"key":"messages","items":[{"b":2},[0,1]],"fields":{"thinking":{"type":"off"},"new \"one\"":[2]},"removed":["input"]}"#;
+        assert_eq!(list_changes(source, result).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_is_no_list_of_messages_has_no_changes() {
+        for (source, result) in [
+            ("{}", "{}"),
+            ("[1]", r#"{"messages":[1]}"#),
+            ("[1]", "[[1]]"),
+            ("7", "8"),
+            ("[1", "[1]"),
+            ("{\"messages\":[1", "{\"messages\":[1]}"),
+            (r#"{"messages":[1]}"#, r#"{"contents":[1]}"#),
+        ] {
+            assert_eq!(list_changes(source, result), None, "{source} {result}");
+        }
+    }
+}
