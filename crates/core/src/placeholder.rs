@@ -1,6 +1,11 @@
 //! The text of generated answers. It is stable: the same call always gets the same text, so prompt
 //! caches survive a repeated repair. It never claims more than is known.
 
+mod raw_strings;
+
+pub(crate) use raw_strings::has_key;
+use raw_strings::{split_string, unescape};
+
 /// The language of generated text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PlaceholderLanguage {
@@ -208,53 +213,6 @@ pub(crate) fn is_blank(raw: &str) -> bool {
         rest = rest_after;
     }
     !rest.contains(char::is_alphanumeric)
-}
-
-/// Whether raw JSON has a key of this name, at any depth.
-pub(crate) fn has_key(raw: &str, key: &str) -> bool {
-    let mut rest = raw;
-    while let Some((string, rest_after)) = rest.split_once('"').and_then(|it| split_string(it.1)) {
-        rest = rest_after;
-        if rest.trim_start().starts_with(':') && unescape(string) == key {
-            return true;
-        }
-    }
-    false
-}
-
-/// Splits raw JSON after an opening quote at the closing one.
-fn split_string(inside: &str) -> Option<(&str, &str)> {
-    let mut escaped = false;
-    let end = inside.find(|c: char| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        ends
-    })?;
-    Some((inside.get(..end)?, inside.get(end + 1..)?))
-}
-
-/// Decodes the escapes of a string. Escaped control characters become spaces; surrogates become
-/// U+FFFD.
-fn unescape(string: &str) -> String {
-    let mut text = String::with_capacity(string.len());
-    let mut rest = string;
-    while let Some((before, escape)) = rest.split_once('\\') {
-        text.push_str(before);
-        let mut characters = escape.chars();
-        match characters.next() {
-            Some('u') => {
-                let code = escape.get(1..5).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-                text.push(code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER));
-                rest = escape.get(5..).unwrap_or("");
-                continue;
-            }
-            Some('n' | 'r' | 't' | 'b' | 'f') => text.push(' '),
-            other => text.extend(other),
-        }
-        rest = characters.as_str();
-    }
-    text.push_str(rest);
-    text
 }
 
 /// Text of an assistant message between an answer and a user message, where a provider requires

@@ -71,6 +71,10 @@ pub struct CallReply {
     pub document: Option<Vec<u8>>,
 }
 
+/// Operations that a small module may leave out.
+const OPTIONAL: [&str; 6] =
+    ["convert", "convert-response", "compact", "history", "explain", "rules"];
+
 /// Runs one operation. `options` is a JSON object or empty.
 ///
 /// # Errors
@@ -78,7 +82,6 @@ pub struct CallReply {
 pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply, CallError> {
     #[cfg(any(feature = "conversion", feature = "compaction", feature = "explanations"))]
     let text = || foxwedge_formats::text(document).map_err(CallError::unreadable);
-    let left_out = || Err(CallError::new("left-out", format!("this module has no `{operation}`")));
     match operation {
         "check" => check::check(document, options),
         "fix" => check::fix(document, options),
@@ -94,7 +97,9 @@ pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply
         "explain" => explain::explain(text()?, options),
         #[cfg(feature = "explanations")]
         "rules" => explain::rules(options),
-        "convert" | "convert-response" | "compact" | "history" | "explain" | "rules" => left_out(),
+        other if OPTIONAL.contains(&other) => {
+            Err(CallError::new("left-out", format!("this module has no `{other}`")))
+        }
         other => Err(CallError::new("unknown-operation", format!("no operation `{other}`"))),
     }
 }
