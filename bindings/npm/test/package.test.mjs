@@ -80,7 +80,7 @@ test("in a browser, a call uses the smallest loaded module that can answer it", 
   assert.equal(web.fix(poisoned()).messages.length, 4);
   assert.throws(() => web.convert(poisoned(), { to: "anthropic" }), { kind: "not-loaded", message: /`await load\(\)`/ });
   await web.load(bytes("foxwedge.wasm"));
-  assert.equal(web.convert(poisoned(), { to: "anthropic" }).document.length, 4);
+  assert.equal(web.convert(poisoned(), { to: "anthropic" }).document.length, 3);
   assert.throws(() => web.explain("x"), { kind: "not-loaded", message: /`await loadAll\(\)`/ });
   await web.loadAll(bytes("foxwedge-all.wasm"));
   assert.equal(web.explain("x").known, false);

@@ -106,34 +106,54 @@ fn read_field<'t>(
     Some(OutlinedField { key, value: list.ok()?.of(text), elements: Some(elements) })
 }
 
-/// The items of the new list: ranges of old elements, and new ones. An old element that occurs more
-/// than once keeps its order.
+/// The items of the new list: ranges of old elements, and new ones. Of equal old elements, those that
+/// keep their order stand for the new ones.
 fn kept_items(old: &[&str], new: &[&str]) -> Option<Vec<String>> {
-    let mut places: Option<HashMap<&str, Vec<usize>>> = None;
-    let mut items: Vec<KeptItem<'_>> = Vec::new();
-    let mut next = 0;
-    for element in new {
-        let place = match old.get(next) == Some(element) {
-            true => Some(next),
-            false => places.get_or_insert_with(|| places_of(old)).get(element).map(|same| {
-                let later = same.partition_point(|place| *place < next);
-                *same.get(later).unwrap_or(&same[0])
-            }),
-        };
-        next = place.map_or(next, |place| place + 1);
-        match (items.last_mut(), place) {
-            (Some(KeptItem::Old(_, end)), Some(place)) if *end == place => *end += 1,
-            (_, Some(place)) => items.push(KeptItem::Old(place, place + 1)),
+    // Most repairs touch a few neighbours: what is equal before and behind them needs no search.
+    let ahead = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let (old_rest, new_rest) = (&old[ahead..], &new[ahead..]);
+    let pairs = old_rest.iter().rev().zip(new_rest.iter().rev());
+    let behind = pairs.take_while(|(one, other)| one == other).count();
+    let mut items = KeptItems::default();
+    items.add_old(0, ahead);
+    let places = places_of(&old[..old.len() - behind], ahead);
+    let mut next = ahead;
+    for element in &new[ahead..new.len() - behind] {
+        let place = places.get(element).map(|same| {
+            let later = same.partition_point(|place| *place < next);
+            *same.get(later).unwrap_or(&same[0])
+        });
+        match place {
+            Some(place) => {
+                items.add_old(place, place + 1);
+                next = place + 1;
+            }
             // It would be taken for a range.
-            (_, None) if element.starts_with('[') => return None,
-            (_, None) => items.push(KeptItem::New(element)),
+            None if element.starts_with('[') => return None,
+            None => items.0.push(KeptItem::New(element)),
         }
     }
-    let written = items.into_iter().map(|item| match item {
+    items.add_old(old.len() - behind, old.len());
+    let written = items.0.into_iter().map(|item| match item {
         KeptItem::Old(start, end) => format!("[{start},{end}]"),
         KeptItem::New(element) => element.to_owned(),
     });
     Some(written.collect())
+}
+
+/// The items of a new list.
+#[derive(Default)]
+struct KeptItems<'t>(Vec<KeptItem<'t>>);
+
+impl KeptItems<'_> {
+    /// Adds a range of old elements, to the last range if it goes on.
+    fn add_old(&mut self, start: usize, end: usize) {
+        match self.0.last_mut() {
+            _ if start == end => {}
+            Some(KeptItem::Old(_, last)) if *last == start => *last = end,
+            _ => self.0.push(KeptItem::Old(start, end)),
+        }
+    }
 }
 
 /// An item of a new list.
@@ -142,9 +162,10 @@ enum KeptItem<'t> {
     New(&'t str),
 }
 
-fn places_of<'t>(elements: &[&'t str]) -> HashMap<&'t str, Vec<usize>> {
+/// The places of elements, from one place on.
+fn places_of<'t>(elements: &[&'t str], start: usize) -> HashMap<&'t str, Vec<usize>> {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (place, element) in elements.iter().enumerate() {
+    for (place, element) in elements.iter().enumerate().skip(start) {
         places.entry(element).or_default().push(place);
     }
     places
@@ -163,6 +184,12 @@ mod tests {
                 r#"[[0,1],{"n":0},[1,3]]"#,
             ),
             (r#"[{"a":1},{"b":2}]"#, r#"[{"b":2},{"a":1}]"#, "[[1,2],[0,1]]"),
+            (
+                r#"[{"a":1},{"b":2},{"c":3},{"d":4}]"#,
+                r#"[{"a":1},{"c":3},{"n":0},{"d":4}]"#,
+                r#"[[0,1],[2,3],{"n":0},[3,4]]"#,
+            ),
+            (r#"[{"a":1}]"#, r#"[{"a":1},{"n":0},{"a":1}]"#, r#"[[0,1],{"n":0},{"a":1}]"#),
             (r#"[{"a":1},{"b":2},{"a":1}]"#, r#"[{"a":1},{"a":1}]"#, "[[0,1],[2,3]]"),
             (r#"[{"a":1},{"b":2}]"#, "[]", "[]"),
             (r#"[ {"a": 1} ]"#, r#"[ {"a": 1}, {"a":1} ]"#, r#"[[0,1],{"a":1}]"#),
