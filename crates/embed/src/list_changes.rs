@@ -24,7 +24,8 @@ impl CallReply {
 }
 
 fn list_changes(source: &str, result: &str) -> Option<String> {
-    let (old, new) = (outline(source)?, outline(result)?);
+    let old = outline(source, &[])?;
+    let new = outline(result, &old)?;
     let field = |fields: &'_ [OutlinedField<'_>], name: &str| {
         fields.iter().position(|field| field.key.as_deref() == Some(name))
     };
@@ -65,18 +66,25 @@ struct OutlinedField<'t> {
     elements: Option<Vec<&'t str>>,
 }
 
-/// The fields of a document; `None` if it is neither an object nor a list.
-fn outline(text: &str) -> Option<Vec<OutlinedField<'_>>> {
+/// The fields of a document; `None` if it is neither an object nor a list. What is in the fields of
+/// another document, `known`, is compared instead of read.
+fn outline<'t>(text: &'t str, known: &[OutlinedField<'_>]) -> Option<Vec<OutlinedField<'t>>> {
+    let known_list = |key: Option<&str>| {
+        let field = known.iter().find(|field| field.key.as_deref() == key);
+        field.and_then(|field| field.elements.as_deref()).unwrap_or_default()
+    };
     let mut scanner = JsonScanner::new(text);
     let mut fields = Vec::new();
     match scanner.shape().ok()? {
-        JsonShape::Array => fields.push(read_field(&mut scanner, None, true)?),
+        JsonShape::Array => {
+            fields.push(read_field(&mut scanner, None, Some(known_list(None)))?);
+        }
         JsonShape::Object => {
             let mut complete = true;
             let read = scanner.object(|scan, key, _| {
                 let key = String::from_utf8_lossy(key).into_owned();
-                let may_be_list = LISTS.contains(&key.as_str());
-                let found = read_field(scan, Some(Cow::Owned(key)), may_be_list);
+                let known = LISTS.contains(&key.as_str()).then(|| known_list(Some(&key)));
+                let found = read_field(scan, Some(Cow::Owned(key)), known);
                 complete &= found.is_some();
                 fields.extend(found);
                 if complete { Ok(()) } else { scan.fail("no value") }
@@ -88,19 +96,33 @@ fn outline(text: &str) -> Option<Vec<OutlinedField<'_>>> {
     Some(fields)
 }
 
+/// Reads a value. It may be the list of messages if there are `known` elements, or none of them.
 fn read_field<'t>(
     scan: &mut JsonScanner<'t>,
     key: Option<Cow<'t, str>>,
-    may_be_list: bool,
+    known: Option<&[&str]>,
 ) -> Option<OutlinedField<'t>> {
     let text = scan.source();
-    if !may_be_list || scan.shape().ok()? != JsonShape::Array {
+    let known = known.filter(|_| scan.shape() == Ok(JsonShape::Array));
+    let Some(mut known) = known else {
         let value = scan.skip().ok()?.of(text);
         return Some(OutlinedField { key, value, elements: None });
-    }
+    };
     let mut elements = Vec::new();
     let list = scan.array(|scan, _| {
-        elements.push(scan.skip()?.of(text));
+        let (at, depth) = scan.checkpoint();
+        let rest = text.get(at..).unwrap_or_default();
+        // One element may be gone. The end of an object does not depend on what follows it.
+        let is_next = |element: &&str| element.starts_with('{') && rest.starts_with(*element);
+        match known.iter().take(2).position(is_next) {
+            Some(skipped) => {
+                let length = known[skipped].len();
+                scan.reset((at + length, depth));
+                elements.push(rest.get(..length).unwrap_or_default());
+                known = &known[skipped + 1..];
+            }
+            None => elements.push(scan.skip()?.of(text)),
+        }
         Ok(())
     });
     Some(OutlinedField { key, value: list.ok()?.of(text), elements: Some(elements) })
