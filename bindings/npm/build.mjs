@@ -3,33 +3,42 @@
 //     node build.mjs
 
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+
+import { packModule } from "./pack-wasm.mjs";
 
 const here = new URL(".", import.meta.url);
 const root = new URL("../../", here);
 const target = "wasm32-unknown-unknown";
 
-// The small module first: it is what most programs load. The second one also knows session files and
-// message lists of the AI SDK, converts responses and streams, and explains errors. The third one follows agents. The last
-// one is the first one again, built for speed: Node reads it from a disk, browsers download the other.
+// The smallest module checks and fixes requests. The one that most programs load also converts and compacts them. The third
+// one also knows session files and message lists of the AI SDK, converts responses and streams, and explains errors. The
+// next one follows agents. The last one is the second one again, built for speed: Node reads it from a disk, browsers
+// download the other.
 const modules = {
+  "foxwedge-check.wasm": ["check", "wasm"],
   "foxwedge.wasm": ["requests", "wasm"],
   "foxwedge-all.wasm": ["all", "wasm"],
   "foxwedge-follow.wasm": ["follow", "wasm"],
   "foxwedge-node.wasm": ["requests", "wasm-speed"],
 };
+// Every runtime of the last years has SIMD, and the scanner is made for it. The linker leaves five bytes for every number of
+// a function unless it is told to. Messages of panics name source files, not the folders of this machine.
+const registry = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src");
+const flags = ["-Ctarget-feature=+simd128", "-Clink-arg=--compress-relocations", `--remap-path-prefix=${registry}=`];
 for (const [file, [feature, profile]] of Object.entries(modules)) {
   const options = ["--profile", profile, "--target", target, "--no-default-features", "--features", feature];
   execFileSync("cargo", ["build", "-p", "foxwedge-wasm", ...options], {
     cwd: root,
     stdio: "inherit",
-    // Every runtime of the last years has SIMD, and the scanner is made for it. The linker leaves five bytes for every
-    // number of a function unless it is told to.
-    env: { ...process.env, RUSTFLAGS: "-C target-feature=+simd128 -C link-arg=--compress-relocations" },
+    env: { ...process.env, CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f") },
   });
-  copyFileSync(new URL(`target/${target}/${profile}/foxwedge_wasm.wasm`, root), new URL(file, here));
-  const bytes = readFileSync(new URL(file, here));
+  const built = readFileSync(new URL(`target/${target}/${profile}/foxwedge_wasm.wasm`, root));
+  const bytes = profile === "wasm" ? packModule(built) : built;
+  writeFileSync(new URL(file, here), bytes);
   console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} compressed`);
 }
 

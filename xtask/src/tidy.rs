@@ -8,6 +8,7 @@ mod source;
 mod names;
 mod prose;
 mod packaging;
+mod publishing;
 
 use crate::{Outcome, acceptance, generate, workspace};
 
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Outcome {
         ("type names", names::check(&files)),
         ("what documents name", prose::check(&files)),
         ("versions, targets, templates", packaging::check(&files)),
+        ("published crates", publishing::check(&files)),
         ("generated files", generate::outdated(&files)),
         ("the console's page", acceptance::outdated_page(&files)),
     ];

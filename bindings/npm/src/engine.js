@@ -2,6 +2,7 @@
 
 const FAILED = 0;
 const WITH_DOCUMENT = 2;
+const WITH_CHANGES = 3;
 /** The handle of a stream that could not be opened, or has ended. */
 export const NO_STREAM = 0xffffffff;
 
@@ -28,14 +29,17 @@ export class Engine {
     this.wasm = new WebAssembly.Instance(this.module, {}).exports;
   }
 
-  /** Runs an operation; `{ report, document }`, where `document` is `null` if nothing changed. */
-  call(operation, document, options) {
+  /**
+   * Runs an operation; `{ report, document }`, where `document` is `null` if nothing changed. With `asChanges`, a new
+   * document comes as `changes` to the list of messages, if it has one.
+   */
+  call(operation, document, options, asChanges = false) {
     const settings = options === undefined ? "" : JSON.stringify(options);
     return this.guard(() => {
       const name = this.write(operation, 0);
       const some = this.write(settings, name);
       const rest = this.write(document, name + some);
-      return this.reply(this.wasm.call(name, some, rest));
+      return this.reply(this.wasm.call(name, some, rest, asChanges));
     });
   }
 
@@ -115,9 +119,10 @@ export class Engine {
     const { report_pointer: place, report_length: length } = this.wasm;
     const report = JSON.parse(decoder.decode(this.bytes(place(), length())));
     if (status === FAILED) throw new FoxwedgeError(report.error);
-    const document = status === WITH_DOCUMENT;
-    const { document_pointer: start, document_length: size } = this.wasm;
-    return { report, document: document ? this.bytes(start(), size()).slice() : null };
+    if (status !== WITH_DOCUMENT && status !== WITH_CHANGES) return { report, document: null };
+    const written = this.bytes(this.wasm.document_pointer(), this.wasm.document_length());
+    if (status === WITH_CHANGES) return { report, document: null, changes: JSON.parse(decoder.decode(written)) };
+    return { report, document: written.slice() };
   }
 
   bytes(place, length) {
@@ -125,26 +130,40 @@ export class Engine {
   }
 }
 
-/** The two modules: a small one for requests, and one with everything, loaded when it is needed. */
+/** The modules from the smallest to the one with everything. Each is started when it is needed. */
 export class Engines {
-  constructor(loadSmall, loadAll) {
-    this.loadSmall = loadSmall;
-    this.loadAll = loadAll;
+  /** A loader returns a module, or nothing if it is not loaded; `missing` is the error if no larger one is either. */
+  constructor(loaders, missing) {
+    this.loaders = loaders;
+    this.missing = missing;
+    this.started = loaders.map(() => undefined);
+    this.smallest = 0;
   }
 
   /** The engine with everything. */
   all() {
-    this.current = this.everything ??= new Engine(this.loadAll());
-    return this.current;
+    return this.engine(this.loaders.length - 1)[0];
   }
 
-  call(operation, document, options) {
-    const engine = (this.current ??= new Engine(this.loadSmall()));
-    try {
-      return engine.call(operation, document, options);
-    } catch (error) {
-      if (error.kind !== "left-out") throw error;
-      return this.all().call(operation, document, options);
+  /** The first engine that is loaded from this place on, and its place. */
+  engine(from) {
+    for (let place = from; place < this.loaders.length; place++) {
+      const module = this.started[place] === undefined ? this.loaders[place]() : undefined;
+      if (module) this.started[place] = new Engine(module);
+      if (this.started[place]) return [this.started[place], place];
+    }
+    throw this.missing(from);
+  }
+
+  call(operation, document, options, asChanges) {
+    for (;;) {
+      const [engine, place] = this.engine(this.smallest);
+      try {
+        return engine.call(operation, document, options, asChanges);
+      } catch (error) {
+        if (error.kind !== "left-out") throw error;
+        this.smallest = place + 1;
+      }
     }
   }
 }

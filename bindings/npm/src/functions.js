@@ -6,20 +6,24 @@ import { FoxwedgeError, NO_STREAM, decoder } from "./engine.js";
 const LISTS = ["messages", "contents", "input"];
 
 export function functionsOf(engines) {
-  const run = (operation, input, options) => engines.call(operation, documentOf(input), options);
+  const run = (operation, input, options, asChanges) => engines.call(operation, documentOf(input), options, asChanges);
+
+  /** Runs an operation whose result is the input with changes. */
+  function change(operation, input, options) {
+    const { report, document, changes } = run(operation, input, options, hasOwnLists(input));
+    return { ...report, ...(changes ? withChanges(input, changes) : changed(input, document)) };
+  }
 
   function check(input, options) {
     return run("check", input, options).report;
   }
 
   function fix(input, options) {
-    const { report, document } = run("fix", input, options);
-    return { ...report, ...changed(input, document) };
+    return change("fix", input, options);
   }
 
   function compact(input, options) {
-    const { report, document } = run("compact", input, options);
-    return { ...report, ...changed(input, document) };
+    return change("compact", input, options);
   }
 
   function convert(input, options) {
@@ -119,16 +123,30 @@ export function documentOf(input) {
   return text;
 }
 
-/** A result in the form of the input. What did not change is the same object. */
+/** Whether the messages in the JSON of the input are those in the input, one by one. */
+function hasOwnLists(input) {
+  if (typeof input !== "object" || input === null || isBytes(input)) return false;
+  const writesItself = (value) => typeof value?.toJSON === "function";
+  return !writesItself(input) && (Array.isArray(input) || !LISTS.some((name) => writesItself(input[name])));
+}
+
+/** The input with changes. What did not change is the same object. */
+function withChanges(input, { key, items, fields, removed }) {
+  const old = key === null ? input : input[key];
+  const list = [];
+  for (const item of items) {
+    if (!Array.isArray(item)) list.push(item);
+    else for (let at = item[0]; at < item[1]; at++) list.push(old[at]);
+  }
+  if (key === null) return { document: list, messages: list };
+  const document = { ...input, ...fields, [key]: list };
+  for (const name of removed) delete document[name];
+  return { document, messages: list };
+}
+
+/** A result in the form of the input, or the input itself if nothing changed. */
 function changed(input, document) {
-  if (document === null) return withList(input, input);
-  if (typeof input === "string") return { document: decoder.decode(document) };
-  if (isBytes(input)) return { document };
-  const result = JSON.parse(decoder.decode(document));
-  if (Array.isArray(result) && Array.isArray(input)) return withList(input, keepIdentity(input, result));
-  const key = LISTS.find((name) => Array.isArray(result?.[name]) && Array.isArray(input?.[name]));
-  if (key !== undefined) result[key] = keepIdentity(input[key], result[key]);
-  return withList(input, result);
+  return document === null ? withList(input, input) : written(input, document);
 }
 
 /** A new document in the form of the input. */
@@ -147,22 +165,4 @@ function withList(input, document) {
   if (Array.isArray(document)) return { document, messages: document };
   const key = LISTS.find((name) => Array.isArray(document?.[name]));
   return key === undefined ? { document } : { document, messages: document[key] };
-}
-
-/** Puts the objects of `before` in the place of equal ones in `after`, in their order. */
-function keepIdentity(before, after) {
-  const known = new Map();
-  before.forEach((message, index) => {
-    const text = JSON.stringify(message);
-    if (!known.has(text)) known.set(text, []);
-    known.get(text).push(index);
-  });
-  let last = -1;
-  return after.map((message) => {
-    const places = known.get(JSON.stringify(message));
-    const place = places?.find((index) => index > last) ?? places?.[0];
-    if (place === undefined) return message;
-    last = place;
-    return before[place];
-  });
 }

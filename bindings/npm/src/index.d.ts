@@ -245,6 +245,9 @@ export class FoxwedgeError extends Error {
 /** Where a module comes from; without it, from beside the package's files. */
 export type ModuleSource = BufferSource | Response | WebAssembly.Module | Promise<Response>;
 
+/** Browsers and edge runtimes: loads the smallest engine, for `check` and `fix` of requests. */
+export function loadCheck(source?: ModuleSource): Promise<void>;
+
 /** Browsers and edge runtimes: loads the engine for requests. Elsewhere there is nothing to wait for. */
 export function load(source?: ModuleSource): Promise<void>;
 

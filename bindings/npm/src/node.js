@@ -7,7 +7,7 @@ import { functionsOf } from "./functions.js";
 
 const small = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge-node.wasm", import.meta.url)));
 const all = () => new WebAssembly.Module(readFileSync(new URL("../foxwedge-all.wasm", import.meta.url)));
-const foxwedge = functionsOf(new Engines(small, all));
+const foxwedge = functionsOf(new Engines([small, all]));
 
 export const { check, fix, compact, convert, convertResponse, explain, rules, sessions, StreamConverter } = foxwedge;
 export const { FoxwedgeError } = foxwedge;
@@ -17,3 +17,6 @@ export async function load() {}
 
 /** Nothing to wait for here either. */
 export async function loadAll() {}
+
+/** Nor here. */
+export async function loadCheck() {}

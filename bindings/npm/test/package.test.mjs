@@ -1,6 +1,7 @@
 // The package as a program sees it: both kinds of modules, arrays, objects, texts and bytes.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 
@@ -30,6 +31,59 @@ test("untouched messages are the same objects", () => {
   assert.equal(messages.length, 4);
   assert.ok(messages[0] === before[0] && messages[1] === before[1] && messages[3] === before[2]);
   assert.equal(messages[2].role, "tool");
+});
+
+test("of a request, everything that is not touched is the same object", () => {
+  const [messages, tools] = [poisoned(), [{ type: "function", function: { name: "f", parameters: {} } }]];
+  const { document, changed } = fix({ model: "gpt-4o", tools, messages });
+  assert.ok(changed && document.tools === tools && document.model === "gpt-4o");
+  assert.ok(document.messages[0] === messages[0] && document.messages[3] === messages[2]);
+  assert.equal(messages.length, 3);
+  // A field that the repair changes is new: thinking cannot go on behind a turn that has none.
+  const blocks = [{ role: "user", content: "q" }, { role: "assistant", content: [{ type: "tool_use", id: "a", name: "f", input: {} }] }];
+  const request = { model: "claude-x", thinking: { type: "enabled", budget_tokens: 2000 }, messages: [...blocks, { role: "user", content: "?" }] };
+  const fixed = fix(request, { format: "anthropic" }).document;
+  assert.deepEqual(JSON.parse(fix(JSON.stringify(request), { format: "anthropic" }).document), fixed);
+});
+
+test("untouched messages of the AI SDK are the same objects, with what JSON cannot hold", () => {
+  const metadata = { at: new Date(0), seen: undefined };
+  const ui = [
+    { id: "1", role: "user", metadata, parts: [{ type: "text", text: "hi" }] },
+    { id: "2", role: "assistant", parts: [{ type: "tool-w", toolCallId: "c", state: "input-available", input: {} }] },
+    { id: "3", role: "user", metadata, parts: [{ type: "text", text: "?" }] },
+  ];
+  const fixed = fix(ui);
+  assert.ok(fixed.changed && fixed.messages[0] === ui[0] && fixed.messages[2] === ui[2]);
+  assert.equal(fixed.messages[1].parts[0].state, "output-error");
+  const model = [
+    { role: "user", content: [{ type: "text", text: "hi" }], providerOptions: metadata },
+    { role: "assistant", content: [{ type: "tool-call", toolCallId: "c", toolName: "w", input: {} }] },
+    { role: "user", content: [{ type: "text", text: "?" }], providerOptions: metadata },
+  ];
+  const { messages } = fix(model);
+  assert.ok(messages.length === 4 && messages[0] === model[0] && messages[1] === model[1] && messages[3] === model[2]);
+});
+
+test("an object that writes its own JSON is what it wrote", () => {
+  const hidden = { toJSON: () => ({ model: "gpt-4o", messages: poisoned() }), messages: ["something else"] };
+  assert.equal(fix(hidden).messages.length, 4);
+  const list = Object.assign([1, 2], { toJSON: () => poisoned() });
+  assert.equal(fix({ model: "gpt-4o", messages: list }).messages[2].role, "tool");
+});
+
+test("in a browser, a call uses the smallest loaded module that can answer it", async () => {
+  const web = await import("../src/web.js");
+  const bytes = (name) => readFileSync(new URL(`../${name}`, import.meta.url));
+  assert.throws(() => web.check(poisoned()), { kind: "not-loaded", message: /`await load\(\)`/ });
+  await web.loadCheck(bytes("foxwedge-check.wasm"));
+  assert.equal(web.fix(poisoned()).messages.length, 4);
+  assert.throws(() => web.convert(poisoned(), { to: "anthropic" }), { kind: "not-loaded", message: /`await load\(\)`/ });
+  await web.load(bytes("foxwedge.wasm"));
+  assert.equal(web.convert(poisoned(), { to: "anthropic" }).document.length, 3);
+  assert.throws(() => web.explain("x"), { kind: "not-loaded", message: /`await loadAll\(\)`/ });
+  await web.loadAll(bytes("foxwedge-all.wasm"));
+  assert.equal(web.explain("x").known, false);
 });
 
 test("where nothing is wrong, the same array comes back", () => {

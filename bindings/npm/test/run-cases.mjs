@@ -7,20 +7,52 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { fix } from "foxwedge";
+
 import { Engine, Engines } from "../src/engine.js";
 import { compareCases, compareFollowed } from "./cases.js";
 
 const [table, followed, browser] = process.argv.slice(2);
 const module = (name) => () => new WebAssembly.Module(readFileSync(new URL(`../${name}`, import.meta.url)));
-const modules = () => new Engines(module("foxwedge-node.wasm"), module("foxwedge-all.wasm"));
+// Each of them first, with everything behind it for what it leaves out.
+const SMALL = ["foxwedge-check.wasm", "foxwedge.wasm", "foxwedge-node.wasm"];
 const follower = () => new Engine(module("foxwedge-follow.wasm")());
 const [cases, steps] = browser
   ? await inBrowser()
-  : [compareCases(modules(), readFileSync(table, "utf8")), compareFollowed(follower(), readFileSync(followed, "utf8"))];
+  : [inThisRuntime(readFileSync(table, "utf8")), compareFollowed(follower(), readFileSync(followed, "utf8"))];
 const differences = [...cases.differences, ...steps.differences];
 differences.forEach((difference) => console.error(difference));
 console.log(`${cases.compared} cases and ${steps.compared} steps of agents compared, ${differences.length} differences`);
 process.exit(cases.compared > 0 && steps.compared > 0 && differences.length === 0 ? 0 : 1);
+
+function inThisRuntime(lines) {
+  const all = module("foxwedge-all.wasm");
+  const found = SMALL.map((name) => compareCases(new Engines([module(name), all]), lines));
+  found.push(compareObjects(lines));
+  const compared = found.reduce((sum, one) => sum + one.compared, 0);
+  return { compared, differences: found.flatMap((one, at) => one.differences.map((text) => `${SMALL[at] ?? "objects"}, ${text}`)) };
+}
+
+/** The repairs of documents as objects: the same as those of their texts, and of what stays the same objects. */
+function compareObjects(lines) {
+  const differences = [];
+  let compared = 0;
+  for (const { operation, options, document, error } of lines.split("\n").filter(Boolean).map((line) => JSON.parse(line))) {
+    const settings = JSON.parse(options);
+    if (error !== null || operation !== "fix" || settings.agent !== undefined) continue;
+    const input = JSON.parse(document.replace(/^\ufeff+/, ""));
+    const [fixed, text] = [fix(input, settings), fix(JSON.stringify(input), settings)];
+    const same = fixed.changed ? sorted(fixed.document) === sorted(JSON.parse(text.document)) : fixed.document === input;
+    compared += 1;
+    if (!same && differences.length < 5) differences.push(`${options} ${document}: ${sorted(fixed.document)}`);
+  }
+  return { compared, differences };
+}
+
+/** JSON in which the order of the first fields does not matter. */
+function sorted(document) {
+  return Array.isArray(document) ? JSON.stringify(document) : JSON.stringify(Object.entries(document).sort());
+}
 
 /** Serves the package and a page that compares and posts what it found. */
 async function inBrowser() {
@@ -32,7 +64,7 @@ async function inBrowser() {
     const [small, all] = [await compiled("/foxwedge.wasm"), await compiled("/foxwedge-all.wasm")];
     const follower = new Engine(await compiled("/foxwedge-follow.wasm"));
     const found = [
-      compareCases(new Engines(() => small, () => all), await table("/table")),
+      compareCases(new Engines([() => small, () => all]), await table("/table")),
       compareFollowed(follower, await table("/followed")),
     ];
     await fetch("/found", { method: "POST", body: JSON.stringify(found) });

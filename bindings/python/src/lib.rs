@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use foxwedge_embed::{CallError, CallReply, StreamCall, call as embedded_call};
+use foxwedge_embed::{CallError, CallReply, FollowCall, StreamCall, call as embedded_call};
 use pyo3::{
     prelude::*,
     sync::PyOnceLock,
@@ -31,6 +31,27 @@ fn call<'py>(
     let document = content(document)?;
     let result = py.detach(|| guarded(|| embedded_call(operation, &document, options)));
     reply(py, result)
+}
+
+/// The same. A new document comes as changes to the list of messages (JSON) if it has one, else as
+/// bytes.
+#[pyfunction]
+fn call_changes<'py>(
+    py: Python<'py>,
+    operation: &str,
+    document: &Bound<'py, PyAny>,
+    options: &str,
+) -> PyResult<(String, Option<String>, Option<Bound<'py, PyBytes>>)> {
+    let document = content(document)?;
+    let result = py.detach(|| {
+        guarded(|| {
+            let reply = embedded_call(operation, &document, options)?;
+            Ok((reply.list_changes(&document), reply))
+        })
+    });
+    let (changes, reply) = result.map_err(|error| exception(py, error))?;
+    let document = if changes.is_some() { None } else { reply.document };
+    Ok((reply.report, changes, document.map(|document| PyBytes::new(py, &document))))
 }
 
 /// A value as JSON, without spaces.
@@ -84,6 +105,47 @@ impl NativeStream {
     }
 }
 
+/// An agent that is followed step by step.
+#[pyclass(frozen, module = "foxwedge._native")]
+struct NativeFollower(Mutex<Option<FollowCall>>);
+
+#[pymethods]
+impl NativeFollower {
+    #[new]
+    fn new(py: Python<'_>, options: &str) -> PyResult<NativeFollower> {
+        let follower = FollowCall::new(options).map_err(|error| exception(py, error))?;
+        Ok(NativeFollower(Mutex::new(Some(follower))))
+    }
+
+    /// Takes a step. Its body is a line of the agent, or a value that becomes JSON; the reply is a
+    /// report, and the events, one line each. A follower that stopped at a mistake has ended.
+    fn step<'py>(
+        &self,
+        py: Python<'py>,
+        step: &str,
+        body: &Bound<'py, PyAny>,
+        now: Option<u64>,
+    ) -> PyResult<NativeReply<'py>> {
+        let body = content(body)?;
+        let body = String::from_utf8_lossy(&body);
+        let result = py.detach(|| {
+            let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut follower = place.take().ok_or_else(no_stream)?;
+            let reply = guarded(|| follower.step(step, &body, now));
+            if !matches!(&reply, Err(error) if error.kind == "internal") {
+                *place = Some(follower);
+            }
+            reply
+        });
+        reply(py, result)
+    }
+
+    /// Forgets an agent.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
 /// What a `str` or `bytes` holds, without a copy; everything else as JSON.
 fn content<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, [u8]>> {
     if let Ok(bytes) = value.cast::<PyBytes>() {
@@ -129,5 +191,5 @@ fn exception(py: Python<'_>, error: CallError) -> PyErr {
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::{NativeStream, call, to_json};
+    use super::{NativeFollower, NativeStream, call, call_changes, to_json};
 }

@@ -1,4 +1,5 @@
-//! The exports of `foxwedge.wasm` (and `foxwedge-node.wasm`), `foxwedge-all.wasm` and `foxwedge-follow.wasm`.
+//! The exports of `foxwedge-check.wasm`, `foxwedge.wasm` (and `foxwedge-node.wasm`), `foxwedge-all.wasm` and
+//! `foxwedge-follow.wasm`.
 //!
 //! A caller asks for a place with [`input`], writes the operation, the options and the document into
 //! it one after the other, and calls. The reply stays in this module's memory until the next call:
@@ -13,7 +14,7 @@ pub mod streams;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-#[cfg(feature = "requests")]
+#[cfg(feature = "check")]
 use foxwedge_embed::call as embedded_call;
 use foxwedge_embed::{CallError, CallReply};
 
@@ -23,6 +24,8 @@ pub const FAILED: u32 = 0;
 pub const REPORT_ONLY: u32 = 1;
 /// There are a report and a document.
 pub const WITH_DOCUMENT: u32 = 2;
+/// There are a report, and in the place of the document what changed in its list of messages.
+pub const WITH_CHANGES: u32 = 3;
 
 /// An input of more bytes is not kept for the next call.
 const KEPT: usize = 8 << 20;
@@ -95,19 +98,29 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
     memory.input.as_mut_ptr()
 }
 
-/// Runs an operation. The input is its name, its options and the document, of these lengths.
-#[cfg(feature = "requests")]
+/// Runs an operation. The input is its name, its options and the document, of these lengths. With
+/// `as_changes`, a new document comes as changes to the list of messages, if it has one.
+#[cfg(feature = "check")]
 #[allow(unsafe_code)]
 #[unsafe(no_mangle)]
-pub extern "C" fn call(operation: usize, options: usize, document: usize) -> u32 {
+pub extern "C" fn call(operation: usize, options: usize, document: usize, as_changes: u32) -> u32 {
     let mut memory = memory();
     let [operation, options, document] = memory.parts([operation, options, document]);
-    let result = embedded_call(
+    let mut result = embedded_call(
         &String::from_utf8_lossy(operation),
         document,
         &String::from_utf8_lossy(options),
     );
-    memory.reply(result)
+    let changes = match &result {
+        Ok(reply) if as_changes != 0 => reply.list_changes(document),
+        _ => None,
+    };
+    let has_changes = changes.is_some();
+    if let (Ok(reply), Some(changes)) = (&mut result, changes) {
+        reply.document = Some(changes.into_bytes());
+    }
+    let status = memory.reply(result);
+    if has_changes { WITH_CHANGES } else { status }
 }
 
 /// Where the report of the last call is.
@@ -149,15 +162,18 @@ mod tests {
         bytes.extend_from_slice(list);
         input(bytes.len());
         memory().input[..bytes.len()].copy_from_slice(&bytes);
-        assert_eq!(call(3, 2, list.len()), WITH_DOCUMENT);
+        assert_eq!(call(3, 2, list.len(), 0), WITH_DOCUMENT);
         assert!(memory().report.contains("FW101"));
         assert_eq!(document_length(), memory().document.len());
         assert!(String::from_utf8_lossy(&memory().document).contains("tool_result"));
         // The place is used again, and a longer one begins with what was in the shorter one.
         input(1 << 20);
-        assert_eq!(call(3, 2, list.len()), WITH_DOCUMENT);
+        assert_eq!(call(3, 2, list.len(), 0), WITH_DOCUMENT);
         // Lengths that do not fit are no reason to stop.
-        assert_eq!(call(9, usize::MAX, 9), FAILED);
+        assert_eq!(call(9, usize::MAX, 9, 0), FAILED);
+        assert_eq!(call(3, 2, list.len(), 1), WITH_CHANGES);
+        let changes = String::from_utf8_lossy(&memory().document).into_owned();
+        assert!(changes.starts_with(r#"{"key":null,"items":[[0,2],{"#), "{changes}");
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! The text of generated answers. It is stable: the same call always gets the same text, so prompt
 //! caches survive a repeated repair. It never claims more than is known.
 
+mod raw_strings;
+
+pub(crate) use raw_strings::has_key;
+use raw_strings::{split_string, unescape};
+
 /// The language of generated text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PlaceholderLanguage {
@@ -208,34 +213,6 @@ pub(crate) fn is_blank(raw: &str) -> bool {
         rest = rest_after;
     }
     !rest.contains(char::is_alphanumeric)
-}
-
-/// Whether raw JSON has a key of this name, at any depth.
-pub(crate) fn has_key(raw: &str, key: &str) -> bool {
-    let mut rest = raw;
-    while let Some((string, rest_after)) = rest.split_once('"').and_then(|it| split_string(it.1)) {
-        rest = rest_after;
-        if rest.trim_start().starts_with(':') && unescape(string) == key {
-            return true;
-        }
-    }
-    false
-}
-
-/// Splits raw JSON after an opening quote at the closing one.
-fn split_string(inside: &str) -> Option<(&str, &str)> {
-    let mut escaped = false;
-    let end = inside.find(|c: char| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        ends
-    })?;
-    Some((inside.get(..end)?, inside.get(end + 1..)?))
-}
-
-/// Decodes the escapes of a string. Control characters become spaces.
-fn unescape(string: &str) -> String {
-    foxwedge_json::unescape(string).replace(char::is_control, " ")
 }
 
 /// Text of an assistant message between an answer and a user message, where a provider requires

@@ -29,9 +29,9 @@
 //!
 //! # Features
 //!
-//! A small module leaves out `sessions` (session files and the message lists of the AI SDK),
-//! `responses` (whole and as streams), `explanations` or `follow`. A document that it would need them for is an error of the kind
-//! `left-out`; it is never read as something else.
+//! A small module leaves out `conversion`, `compaction`, `sessions` (session files and the message
+//! lists of the AI SDK), `responses` (whole and as streams), `explanations` or `follow`. What it would
+//! need them for is an error of the kind `left-out`; a document is never read as something else.
 //!
 //! Pure: no clock, no files, no network.
 //!
@@ -43,7 +43,9 @@
 //! ```
 
 mod check;
+#[cfg(feature = "compaction")]
 mod compact;
+#[cfg(feature = "conversion")]
 mod convert;
 #[cfg(feature = "explanations")]
 mod explain;
@@ -51,6 +53,7 @@ mod explain;
 mod follow;
 #[cfg(feature = "sessions")]
 mod history;
+mod list_changes;
 mod options;
 mod report;
 #[cfg(feature = "responses")]
@@ -75,18 +78,25 @@ pub struct CallReply {
     pub document: Option<Vec<u8>>,
 }
 
+/// Operations that a small module may leave out.
+const OPTIONAL: [&str; 6] =
+    ["convert", "convert-response", "compact", "history", "explain", "rules"];
+
 /// Runs one operation. `options` is a JSON object or empty.
 ///
 /// # Errors
 /// If the operation or an option is unknown, or if the document cannot be read.
 pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply, CallError> {
+    #[cfg(any(feature = "conversion", feature = "compaction", feature = "explanations"))]
     let text = || foxwedge_formats::text(document).map_err(CallError::unreadable);
     match operation {
         "check" => check::check(document, options),
         "fix" => check::fix(document, options),
+        #[cfg(feature = "conversion")]
         "convert" => convert::request(text()?, options),
         #[cfg(feature = "responses")]
         "convert-response" => convert::response(text()?, options),
+        #[cfg(feature = "compaction")]
         "compact" => compact::compact(text()?, options),
         #[cfg(feature = "sessions")]
         "history" => history::history(document, options),
@@ -94,6 +104,9 @@ pub fn call(operation: &str, document: &[u8], options: &str) -> Result<CallReply
         "explain" => explain::explain(text()?, options),
         #[cfg(feature = "explanations")]
         "rules" => explain::rules(options),
+        other if OPTIONAL.contains(&other) => {
+            Err(CallError::new("left-out", format!("this module has no `{other}`")))
+        }
         other => Err(CallError::new("unknown-operation", format!("no operation `{other}`"))),
     }
 }

@@ -108,6 +108,7 @@ impl<'a> CallOptions<'a> {
     }
 
     /// A whole number.
+    #[cfg(any(feature = "compaction", feature = "responses"))]
     pub(crate) fn count(&self, name: &str) -> Result<Option<u64>, CallError> {
         let Some(value) = self.get(name) else { return Ok(None) };
         value.count().map(Some).ok_or_else(|| wrong_type(name, "a whole number"))

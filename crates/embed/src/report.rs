@@ -1,6 +1,7 @@
 //! Writes reports as JSON.
 
 use foxwedge_core::{Edit, Finding, FixApplicability, RepairLosses, Severity, rules};
+#[cfg(any(feature = "conversion", feature = "sessions"))]
 use foxwedge_formats::model::LossKind;
 use foxwedge_json::escape_into;
 
@@ -122,6 +123,7 @@ pub(crate) fn repair_losses_json(losses: &RepairLosses) -> String {
     report.end()
 }
 
+#[cfg(any(feature = "conversion", feature = "sessions"))]
 pub(crate) fn loss_json(kind: LossKind, note: &str) -> String {
     ReportObject::new().text("kind", kind.name()).text("note", note).end()
 }

@@ -5,6 +5,7 @@ mod cases;
 mod follow_cases;
 mod npm;
 mod python;
+mod random_cases;
 
 use std::{path::Path, process::Command};
 
@@ -15,18 +16,15 @@ use crate::options::TaskOptions;
 const FOLDER: &str = "target/packages";
 
 pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
-    let table = cases::write_table()?;
+    let (documents, followed) = (cases::write_table()?, follow_cases::write_table()?);
+    let tables = &[documents.as_path(), followed.as_path()];
     match options.value("--only") {
         // Both run, whatever one of them lacks.
-        None => [run_npm(&table), python::run(&table)].into_iter().collect(),
-        Some("npm") => run_npm(&table),
-        Some("python") => python::run(&table),
+        None => [npm::run(tables), python::run(tables)].into_iter().collect(),
+        Some("npm") => npm::run(tables),
+        Some("python") => python::run(tables),
         Some(other) => Err(format!("no package `{other}`; there are npm and python").into()),
     }
-}
-
-fn run_npm(table: &Path) -> Result<(), SuiteError> {
-    npm::run(&[table, &follow_cases::write_table()?])
 }
 
 /// Runs a program in a folder; what it printed.

@@ -3,7 +3,7 @@
 `fix` returns a history that the provider accepts; `check` says what is wrong. Nothing is sent anywhere.
 """
 
-from . import sessions
+from . import follow, sessions
 from ._errors import FoxwedgeError
 from ._functions import StreamConverter, check, compact, convert, convert_response, explain, fix, rules
 from ._types import (
@@ -60,6 +60,7 @@ __all__ = [
     "convert_response",
     "explain",
     "fix",
+    "follow",
     "rules",
     "sessions",
 ]

@@ -55,15 +55,15 @@ def check(history: Any, **options: Unpack[CheckOptions]) -> CheckReport:
 
 def fix(history: Document, **options: Unpack[CheckOptions]) -> FixReport[Document]:
     """A valid history. Where nothing was wrong, it is the same list with the same objects."""
-    report, document = run("fix", history, named(options, CheckOptions))
-    return record(FixReport, report, document=result(history, document))
+    report, document = change("fix", history, named(options, CheckOptions))
+    return record(FixReport, report, document=document)
 
 
 def compact(history: Document, *, max_tokens: int, **options: Unpack[CompactOptions]) -> CompactReport[Document]:
     """A shorter history, in which every call keeps its result. Four bytes count as one token."""
     settings = {"maxTokens": max_tokens, **named(options, CompactOptions)}
-    report, document = run("compact", history, settings)
-    return record(CompactReport, report, document=result(history, document))
+    report, document = change("compact", history, settings)
+    return record(CompactReport, report, document=document)
 
 
 def convert(
@@ -137,6 +137,17 @@ def run(operation: str, document: Any, options: Mapping[str, Any]) -> tuple[dict
     return json.loads(report), new
 
 
+def change(operation: str, history: Any, options: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The report, and the new history in the form of the old one, or the old one itself if nothing changed."""
+    if isinstance(history, (str, bytes, bytearray, memoryview)):
+        report, document = run(operation, history, options)
+        return report, history if document is None else written(history, document)
+    text, changes, document = _native.call_changes(operation, history, _native.to_json(dict(options)))
+    if changes is not None:
+        return json.loads(text), with_changes(history, json.loads(changes))
+    return json.loads(text), history if document is None else json.loads(document)
+
+
 def named(options: Mapping[str, Any], known: type) -> dict[str, Any]:
     """Options under the names that the engine has for them."""
     names = known.__annotations__
@@ -150,21 +161,18 @@ def plain(document: Any) -> Any:
     return bytes(document) if isinstance(document, (bytearray, memoryview)) else document
 
 
-def result(history: Any, document: bytes | None) -> Any:
-    """The new document in the form of the input. What did not change is the same object."""
-    if document is None:
-        return history
-    new = written(history, document)
-    if isinstance(new, list) and isinstance(history, (list, tuple)):
-        return keep_identity(history, new)
-    if isinstance(new, dict) and isinstance(history, dict):
-        for name, value in new.items():
-            before = history.get(name)
-            if name in LISTS and isinstance(value, list) and isinstance(before, (list, tuple)):
-                new[name] = keep_identity(before, value)
-            elif name in history:
-                new[name] = keep_identity([before], [value])[0]
-    return new
+def with_changes(history: Any, changes: Mapping[str, Any]) -> Any:
+    """The history with changes. What did not change is the same object."""
+    key = changes["key"]
+    old = history if key is None else history[key]
+    new: list[Any] = []
+    for item in changes["items"]:
+        # A list stands for old messages, from one to before another.
+        new.extend(old[item[0] : item[1]] if isinstance(item, list) else [item])
+    if key is None:
+        return new
+    kept = {name: value for name, value in history.items() if name not in changes["removed"]}
+    return {**kept, **changes["fields"], key: new}
 
 
 def written(history: Any, document: bytes | None) -> Any:
@@ -175,22 +183,6 @@ def written(history: Any, document: bytes | None) -> Any:
     if isinstance(history, (bytes, bytearray, memoryview)):
         return data
     return json.loads(data)
-
-
-def keep_identity(before: list[Any] | tuple[Any, ...], after: list[Any]) -> list[Any]:
-    """Puts the objects of `before` in the place of equal ones in `after`, in their order."""
-    places: dict[str, list[int]] = {}
-    for index, message in enumerate(before):
-        places.setdefault(_native.to_json(message), []).append(index)
-    kept, last = [], -1
-    for message in after:
-        same = places.get(_native.to_json(message))
-        if same is None:
-            kept.append(message)
-            continue
-        last = next((index for index in same if index > last), same[0])
-        kept.append(before[last])
-    return kept
 
 
 def record(kind: type[Record], report: Mapping[str, Any], **more: Any) -> Record:

@@ -7,15 +7,17 @@ use std::{
 };
 
 use foxwedge_embed::call;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::random_cases;
 use crate::workspace;
 
 /// Operations that every document goes through.
 const OPERATIONS: [&str; 2] = ["check", "fix"];
 
 /// Writes the table and returns its path. A line has an `operation`, its `options` (JSON), a
-/// `document`, the expected `report` (JSON) and `result`, which is `null` if nothing changes.
+/// `document`, the expected `report` (JSON) and `result`, which is `null` if nothing changes; or the
+/// kind of the expected `error`.
 pub(super) fn write_table() -> Result<PathBuf, String> {
     let folder = workspace::root().join("target/packages");
     let path = folder.join("cases.jsonl");
@@ -29,6 +31,7 @@ pub(super) fn write_table() -> Result<PathBuf, String> {
             add_case(&case, &mut table)?;
         }
     }
+    random_cases::add_lines(&mut table)?;
     fs::create_dir_all(&folder).map_err(complain)?;
     fs::write(&path, table).map_err(complain)?;
     Ok(path)
@@ -42,21 +45,32 @@ fn add_case(path: &Path, table: &mut String) -> Result<(), String> {
     // Session files may be torn inside a character; a line of JSON cannot hold those.
     let Ok(document) = String::from_utf8(bytes) else { return Ok(()) };
     for operation in OPERATIONS {
-        let reply = call(operation, document.as_bytes(), &options)
-            .map_err(|error| format!("{}: {operation}: {error}", path.display()))?;
-        let result = reply.document.map(String::from_utf8).transpose();
-        let result = result.map_err(|error| format!("{}: {error}", path.display()))?;
-        let line = json!({
-            "operation": operation,
-            "options": options,
-            "document": document,
-            "report": reply.report,
-            "result": result,
-        });
+        let line = case_line(operation, &options, &document)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Some(kind) = line["error"].as_str() {
+            return Err(format!("{}: {operation}: {kind}", path.display()));
+        }
         table.push_str(&line.to_string());
         table.push('\n');
     }
     Ok(())
+}
+
+/// A line of the table.
+pub(super) fn case_line(operation: &str, options: &str, document: &str) -> Result<Value, String> {
+    let (report, result, error) = match call(operation, document.as_bytes(), options) {
+        Ok(reply) => (Some(reply.report), reply.document, None),
+        Err(error) => (None, None, Some(error.kind)),
+    };
+    let result = result.map(String::from_utf8).transpose().map_err(|error| error.to_string())?;
+    Ok(json!({
+        "operation": operation,
+        "options": options,
+        "document": document,
+        "report": report,
+        "result": result,
+        "error": error,
+    }))
 }
 
 /// The options that the name of a case says: `what.format[.profile].json` or `what.agent.jsonl`.

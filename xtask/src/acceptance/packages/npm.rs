@@ -83,7 +83,7 @@ fn try_hosts(installed: &Path) -> Result<(), SuiteError> {
 
 /// A program in TypeScript that uses every entry of the package.
 const TYPES: &str = r#"
-import { check, compact, convert, fix, load, loadAll, sessions, StreamConverter } from "foxwedge";
+import { check, compact, convert, fix, load, loadAll, loadCheck, sessions, StreamConverter } from "foxwedge";
 import { repairMessages, repairMiddleware } from "foxwedge/ai-sdk";
 import { repairingFetch } from "foxwedge/fetch";
 import { AgentFollower, loadFollow, type DesktopEvent, type RunEvent } from "foxwedge/follow";
@@ -115,7 +115,7 @@ fix(list, { unanswered: "forget" });
 // @ts-expect-error
 convert(list, {});
 void [events, outcomes, loadFollow, plugin];
-void [fixed, text, valid, tokens, rest, same, send, session, load, loadAll, sessions, repairMiddleware, repairInput, repairProcessor];
+void [fixed, text, valid, tokens, rest, same, send, session, load, loadAll, loadCheck, sessions, repairMiddleware, repairInput, repairProcessor];
 "#;
 
 /// Makes sure that the compiler can build WebAssembly.

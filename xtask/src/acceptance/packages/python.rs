@@ -24,7 +24,7 @@ const HOME: &str = "packages-python";
 const OLDEST: u32 = 10;
 
 /// The modules of tests of the package itself.
-const TESTS: [&str; 3] = ["test_package", "test_hostile", "test_cases"];
+const TESTS: [&str; 4] = ["test_package", "test_hostile", "test_cases", "test_follow"];
 
 /// The agent frameworks, by the folders of their pins, and the modules of their tests. LiteLLM needs
 /// older SDKs than the others, with another HTTP client.
@@ -33,7 +33,8 @@ const HOSTS: [(&str, &[&str]); 2] = [
     ("litellm", &["test_httpx", "test_litellm"]),
 ];
 
-pub(super) fn run(table: &Path) -> Result<(), SuiteError> {
+/// `tables`: the cases of documents, and those of agents that are followed.
+pub(super) fn run(tables: &[&Path; 2]) -> Result<(), SuiteError> {
     let wheel = build_wheel()?;
     let interpreters = interpreters();
     if interpreters.is_empty() {
@@ -43,7 +44,8 @@ pub(super) fn run(table: &Path) -> Result<(), SuiteError> {
         let python = environment(version, program)?;
         install_wheel(&python, &wheel)?;
         let mut tests = tests(&python, "tests", &TESTS);
-        run_to_end(&format!("Python {version}"), tests.env("FOXWEDGE_CASES", table))?;
+        tests.env("FOXWEDGE_CASES", tables[0]).env("FOXWEDGE_FOLLOWED", tables[1]);
+        run_to_end(&format!("Python {version}"), &mut tests)?;
         try_example(&python)?;
     }
     for (pins, modules) in HOSTS {
