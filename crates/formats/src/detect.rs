@@ -75,10 +75,16 @@ struct DetectionScore {
     messages: usize,
     /// The model is a Claude model.
     claude: bool,
+    /// The name of the model begins with that of a provider, as routers in OpenAI's format name it.
+    routed: bool,
     /// The model is a Gemini model.
     gemini: bool,
     /// A value that is no list stands in the place of the list named `input`.
     single_input: bool,
+    /// The list begins with a system message, which Anthropic never accepts there.
+    leading_system: bool,
+    /// Parts have cache marks. Servers that offer Claude in OpenAI's format take them, too.
+    cache_marks: bool,
 }
 
 impl DetectionScore {
@@ -121,7 +127,13 @@ pub fn detect(source: &str) -> Option<FormatDetection> {
     let mut scan = JsonScanner::new(source);
     // A broken document is reported by the reader; here the part before the break counts.
     let _ = inspect_document(&mut scan, source, &mut score);
-    if score.claude && score.best().is_some_and(|it| it.confidence == DetectionConfidence::Guess) {
+    if score.cache_marks && !score.leading_system {
+        score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks");
+    }
+    if score.claude
+        && !(score.leading_system && score.routed)
+        && score.best().is_some_and(|it| it.confidence == DetectionConfidence::Guess)
+    {
         score.vote(Format::Anthropic, DetectionConfidence::Likely, "a Claude model");
     }
     let has_input = score.single_input || score.list == Some(INPUT_LIST);
@@ -233,6 +245,7 @@ fn inspect_field(
         // Many servers offer Claude in OpenAI's format, so any other sign outweighs the name.
         b"model" => {
             score.claude |= value.of(source).contains("claude");
+            score.routed |= value.of(source).contains('/');
             score.gemini |= value.of(source).contains("gemini");
         }
         _ => {}
@@ -348,11 +361,14 @@ fn inspect_message(
                             "a developer message",
                         );
                     }
-                    _ => score.vote(
-                        Format::OpenaiChat,
-                        DetectionConfidence::Guess,
-                        "messages with a role",
-                    ),
+                    role => {
+                        score.leading_system |= role == "system" && score.messages == 1;
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Guess,
+                            "messages with a role",
+                        );
+                    }
                 }
                 return Ok(());
             }
@@ -393,12 +409,14 @@ fn inspect_blocks(
         }
         let mut typed = false;
         let mut text = false;
-        scan.object(|scan, key, _| {
+        let mut thought_parts = false;
+        let mut kind = Cow::Borrowed("");
+        let scanned = scan.object(|scan, key, _| {
             let value = scan.skip()?;
             match key {
                 b"type" => {
                     typed = true;
-                    vote_block(&string_value(source, value), score);
+                    kind = string_value(source, value);
                 }
                 b"toolUse" | b"toolResult" | b"reasoningContent" | b"cachePoint" => {
                     score.vote(
@@ -408,17 +426,23 @@ fn inspect_blocks(
                     );
                 }
                 b"text" => text = true,
-                b"cache_control" => {
-                    score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks")
-                }
+                // Mistral's thinking is a list of parts.
+                b"thinking" => thought_parts = value.of(source).starts_with('['),
+                b"cache_control" => score.cache_marks = true,
                 _ => {}
             }
             Ok(())
-        })?;
+        });
+        match &*kind {
+            "thinking" if thought_parts => {
+                score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "thinking in parts");
+            }
+            kind => vote_block(kind, score),
+        }
         if text && !typed {
             score.vote(Format::Bedrock, DetectionConfidence::Likely, "text blocks without a type");
         }
-        Ok(())
+        scanned.map(drop)
     })
     .map(drop)
 }
