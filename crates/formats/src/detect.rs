@@ -3,10 +3,13 @@
 //! Reads only the keys of a request and its first messages, so that a large history is not read
 //! twice.
 
+mod blocks;
+
 use std::borrow::Cow;
 
 use foxwedge_core::{Format, Span};
 
+use blocks::inspect_blocks;
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value};
 
 /// A detected format.
@@ -75,10 +78,16 @@ struct DetectionScore {
     messages: usize,
     /// The model is a Claude model.
     claude: bool,
+    /// The name of the model begins with that of a provider, as routers in OpenAI's format name it.
+    routed: bool,
     /// The model is a Gemini model.
     gemini: bool,
     /// A value that is no list stands in the place of the list named `input`.
     single_input: bool,
+    /// The list begins with a system message, which Anthropic never accepts there.
+    leading_system: bool,
+    /// Parts have cache marks. Servers that offer Claude in OpenAI's format take them, too.
+    cache_marks: bool,
 }
 
 impl DetectionScore {
@@ -121,7 +130,13 @@ pub fn detect(source: &str) -> Option<FormatDetection> {
     let mut scan = JsonScanner::new(source);
     // A broken document is reported by the reader; here the part before the break counts.
     let _ = inspect_document(&mut scan, source, &mut score);
-    if score.claude && score.best().is_some_and(|it| it.confidence == DetectionConfidence::Guess) {
+    if score.cache_marks && !score.leading_system {
+        score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks");
+    }
+    if score.claude
+        && !(score.leading_system && score.routed)
+        && score.best().is_some_and(|it| it.confidence == DetectionConfidence::Guess)
+    {
         score.vote(Format::Anthropic, DetectionConfidence::Likely, "a Claude model");
     }
     let has_input = score.single_input || score.list == Some(INPUT_LIST);
@@ -233,6 +248,7 @@ fn inspect_field(
         // Many servers offer Claude in OpenAI's format, so any other sign outweighs the name.
         b"model" => {
             score.claude |= value.of(source).contains("claude");
+            score.routed |= value.of(source).contains('/');
             score.gemini |= value.of(source).contains("gemini");
         }
         _ => {}
@@ -348,11 +364,14 @@ fn inspect_message(
                             "a developer message",
                         );
                     }
-                    _ => score.vote(
-                        Format::OpenaiChat,
-                        DetectionConfidence::Guess,
-                        "messages with a role",
-                    ),
+                    role => {
+                        score.leading_system |= role == "system" && score.messages == 1;
+                        score.vote(
+                            Format::OpenaiChat,
+                            DetectionConfidence::Guess,
+                            "messages with a role",
+                        );
+                    }
                 }
                 return Ok(());
             }
@@ -380,47 +399,6 @@ fn inspect_message(
         (false, _) => {}
     }
     scanned.map(drop)
-}
-
-fn inspect_blocks(
-    scan: &mut JsonScanner<'_>,
-    source: &str,
-    score: &mut DetectionScore,
-) -> ScanResult<()> {
-    scan.array(|scan, _| {
-        if scan.shape()? != JsonShape::Object {
-            return scan.skip().map(drop);
-        }
-        let mut typed = false;
-        let mut text = false;
-        scan.object(|scan, key, _| {
-            let value = scan.skip()?;
-            match key {
-                b"type" => {
-                    typed = true;
-                    vote_block(&string_value(source, value), score);
-                }
-                b"toolUse" | b"toolResult" | b"reasoningContent" | b"cachePoint" => {
-                    score.vote(
-                        Format::Bedrock,
-                        DetectionConfidence::Certain,
-                        "`toolUse` and `toolResult` blocks",
-                    );
-                }
-                b"text" => text = true,
-                b"cache_control" => {
-                    score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks")
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        if text && !typed {
-            score.vote(Format::Bedrock, DetectionConfidence::Likely, "text blocks without a type");
-        }
-        Ok(())
-    })
-    .map(drop)
 }
 
 /// Whether a value is one piece of content of Gemini Interactions.
@@ -460,30 +438,4 @@ fn string_value(source: &str, value: Span) -> Cow<'_, str> {
     }
     let string = JsonScanner::within(source, value).string();
     string.map_or(Cow::Borrowed(raw), |text| text.text(source))
-}
-
-fn vote_block(kind: &str, score: &mut DetectionScore) {
-    match kind {
-        "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "server_tool_use"
-        | "mcp_tool_use" | "document" | "image" => {
-            score.vote(
-                Format::Anthropic,
-                DetectionConfidence::Certain,
-                "`tool_use` and `tool_result` blocks",
-            );
-        }
-        "input_text" | "output_text" | "input_image" | "input_file" => {
-            score.vote(Format::OpenaiResponses, DetectionConfidence::Certain, "Responses content");
-        }
-        "image_url" | "input_audio" | "refusal" => {
-            score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "chat content parts");
-        }
-        "function_result" => score.vote(
-            Format::GeminiInteractions,
-            DetectionConfidence::Certain,
-            "results of functions",
-        ),
-        "text" => score.vote(Format::OpenaiChat, DetectionConfidence::Guess, "text parts"),
-        _ => {}
-    }
 }

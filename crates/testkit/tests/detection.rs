@@ -154,6 +154,36 @@ fn requests_without_tools_are_known_by_their_other_fields() {
 }
 
 #[test]
+fn a_leading_system_message_outweighs_cache_marks_and_a_claude_model_of_a_router() {
+    let text = json!([{"type": "text", "text": "Hi.", "cache_control": {"type": "ephemeral"}}]);
+    let list =
+        |first: &str| json!([{"role": first, "content": text}, {"role": "user", "content": text}]);
+    for model in ["anthropic/claude-sonnet-4-5", "qwen3-max"] {
+        let request = json!({"model": model, "messages": list("system")});
+        assert_eq!(found(&request.to_string()), Some((Format::OpenaiChat, Guess)), "{request}");
+        let request = json!({"model": model, "messages": list("user")});
+        assert_eq!(found(&request.to_string()), Some((Format::Anthropic, Likely)), "{request}");
+    }
+    // A block that only Anthropic has still decides.
+    let mut list = messages("anthropic", "u a[x] r[x]");
+    list.insert(0, json!({"role": "system", "content": "Be brief."}));
+    let list = Value::Array(list);
+    assert_eq!(found(&list.to_string()), Some((Format::Anthropic, Certain)), "{list}");
+}
+
+#[test]
+fn thinking_in_parts_is_that_of_mistral() {
+    let thinking = [
+        r#""type":"thinking","thinking":[{"type":"text","text":"hm"}]"#,
+        r#""thinking":[{"type":"text","text":"hm"}],"type":"thinking""#,
+    ];
+    for thinking in thinking {
+        let list = format!(r#"[{{"role":"assistant","content":[{{{thinking}}}]}}]"#);
+        assert_eq!(found(&list), Some((Format::OpenaiChat, Certain)), "{list}");
+    }
+}
+
+#[test]
 fn the_order_of_keys_does_not_matter() {
     let tail = r#""messages":[{"role":"user","content":"Hi."}]"#;
     let table = [

@@ -376,3 +376,105 @@ fn an_empty_reply_was_removed_although_only_reasoning_followed_it() {
     let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &request.to_string());
     assert_eq!(fixed.list().len(), 2, "{}", fixed.text);
 }
+
+#[test]
+fn a_reference_without_a_type_was_removed_as_an_empty_message() {
+    for kind in ["", r#","type":null"#] {
+        let document = format!(
+            r#"{{"model":"m","input":[{{"id":"msg_1"{kind}}},{{"role":"user","content":"Go on."}}]}}"#
+        );
+        let found = report(Format::OpenaiResponses, &bold(Profile::OpenaiResponses), &document);
+        assert!(found.findings.is_empty(), "{:?}", found.findings);
+        let fixed = fixed(Format::OpenaiResponses, &bold(Profile::OpenaiResponses), &document);
+        assert_eq!(fixed.text, document);
+    }
+    // An output may answer a call that only the server has.
+    let document = r#"[{"id":"fc_1"},{"type":"function_call_output","call_id":"c","output":"ok"}]"#;
+    let fixed = fixed(Format::OpenaiResponses, &bold(Profile::OpenaiResponses), document);
+    assert_eq!(fixed.text, document);
+}
+
+#[test]
+fn copies_of_a_call_kept_the_id_of_their_item() {
+    let call = r#"{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{}"}"#;
+    let output =
+        |text: &str| json!({"type": "function_call_output", "call_id": "c", "output": text});
+    let document = format!(
+        r#"[{{"role":"user","content":"Go."}},{call},{call},{},{}]"#,
+        output("1"),
+        output("2")
+    );
+    let fixed = mended(Format::OpenaiResponses, &bold(Profile::OpenaiResponses), &document);
+    let list = fixed.list();
+    assert_eq!((list[1].get("id"), list[2].get("id")), (Some(&json!("fc_1")), None), "{list:?}");
+    assert_ne!(list[1]["call_id"], list[2]["call_id"]);
+    assert_eq!((&list[3]["output"], &list[4]["output"]), (&json!("1"), &json!("2")));
+}
+
+#[test]
+fn results_with_numbers_as_ids_went_to_the_wrong_calls() {
+    let list = [
+        (
+            Format::OpenaiChat,
+            json!([user("Go."), {"role": "assistant", "content": null, "tool_calls": [
+                {"id": 7, "type": "function", "function": {"name": "f", "arguments": "{}"}},
+                {"id": 8, "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+                {"role": "tool", "tool_call_id": 8, "content": "of 8"}]),
+        ),
+        (
+            Format::Anthropic,
+            json!([user("Go."), {"role": "assistant", "content": [
+                {"type": "tool_use", "id": 7, "name": "f", "input": {}},
+                {"type": "tool_use", "id": 8, "name": "f", "input": {}}]},
+                {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": 8, "content": "of 8"}]}]),
+        ),
+        (
+            Format::OpenaiResponses,
+            json!([user("Go."),
+                {"type": "function_call", "call_id": 7, "name": "f", "arguments": "{}"},
+                {"type": "function_call", "call_id": 8, "name": "f", "arguments": "{}"},
+                {"type": "function_call_output", "call_id": 8, "output": "of 8"}]),
+        ),
+        (
+            Format::Bedrock,
+            json!([{"role": "user", "content": [{"text": "Go."}]}, {"role": "assistant", "content": [
+                {"toolUse": {"toolUseId": 7, "name": "f", "input": {}}},
+                {"toolUse": {"toolUseId": 8, "name": "f", "input": {}}}]},
+                {"role": "user", "content": [
+                {"toolResult": {"toolUseId": 8, "content": [{"text": "of 8"}]}}]}]),
+        ),
+        (
+            Format::GeminiInteractions,
+            json!([{"type": "user_input", "content": "Go."},
+                {"type": "function_call", "id": 7, "name": "f", "arguments": {}},
+                {"type": "function_call", "id": 8, "name": "f", "arguments": {}},
+                {"type": "function_result", "call_id": 8, "name": "f", "result": "of 8"}]),
+        ),
+    ];
+    for (wire, document) in list {
+        let fixed = mended(wire, &bold(Profile::for_format(wire)), &document.to_string());
+        let placeholder = fixed.text.find("[foxwedge]").expect("one result is missing");
+        let real = fixed.text.find("of 8").expect("the real result stays");
+        assert!(placeholder < real, "the result of the second call is second: {}", fixed.text);
+    }
+}
+
+#[test]
+fn instructions_at_the_beginning_became_a_user_message_and_cost_the_thinking() {
+    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    let list = json!([
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [thinking, {"type": "text", "text": "Gone."}]},
+        {"role": "user", "content": "And?"}
+    ]);
+    let options = foxwedge_formats::convert::ConversionOptions::default();
+    let source = list.to_string();
+    let same = Format::Anthropic;
+    let converted = foxwedge_formats::convert::request(&source, same, same, &options);
+    let body: Value = serde_json::from_str(&converted.expect("a list").body).expect("JSON");
+    assert!(body["system"].to_string().contains("Be brief."), "{body}");
+    assert_eq!(body["messages"].as_array().map(Vec::len), Some(3), "{body}");
+    assert_eq!(body["messages"][1]["content"][0], thinking, "{body}");
+}

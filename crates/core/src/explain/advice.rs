@@ -82,6 +82,11 @@ advice! {
         "The same call id is used twice. Run `foxwedge fix FILE`: the later call and its result \
         get a new id.",
         "同一个调用 id 被使用了两次。请运行 `foxwedge fix FILE`：后一个调用及其结果会换用新的 id。";
+    UNIQUE_IDS_ANTHROPIC:
+        "The same call id is used twice. Run `foxwedge fix FILE`: of two calls in one turn, the \
+        later one and its result get a new id. If it finds nothing, a later turn uses the id \
+        again: run `foxwedge fix --profile strict --select FW202 FILE`.",
+        "同一个调用 id 被使用了两次。请运行 `foxwedge fix FILE`：同一轮的两个调用中，后一个及其结果会换用新的 id。若没有发现问题，则是后面的一轮又用了该 id：请运行 `foxwedge fix --profile strict --select FW202 FILE`。";
     UNIQUE_IDS_STRICT:
         "The same call id is used twice, in one turn or in two. Run `foxwedge fix --profile \
         strict FILE`: every call and its result get a unique id.",
@@ -142,6 +147,10 @@ advice! {
     EMPTY_TEXT:
         "A text block is empty. Run `foxwedge fix FILE`: the block is removed.",
         "有一个文本块为空。请运行 `foxwedge fix FILE`：该块会被删除。";
+    EMPTY_TEXT_GEMINI:
+        "A text part is empty, or a message has no parts. Run `foxwedge fix --unsafe-fixes FILE`: \
+        what is empty is removed.",
+        "有一个文本 part 为空，或有一条消息没有任何 part。请运行 `foxwedge fix --unsafe-fixes FILE`：空的内容会被删除。";
     EMPTY_MESSAGE:
         "A message has neither text nor calls. Run `foxwedge fix FILE`: an empty message is \
         removed, an empty tool result becomes `(no output)`.",
@@ -199,13 +208,14 @@ advice! {
         "有两条相同角色的消息相邻，而该服务器要求角色交替。请运行 `foxwedge fix --profile strict FILE`：它们会被合并。";
     TRAILING:
         "The request ends with an assistant message, and this model does not continue its own \
-        text. Run `foxwedge fix FILE` on the whole request: a short user message is appended.",
-        "请求以 assistant 消息结尾，而该模型不支持续写。请对整个请求运行 `foxwedge fix FILE`：会在末尾补一条简短的用户消息。";
+        text. Send a user message after it, or run `foxwedge fix --unsafe-fixes FILE` on the whole \
+        request: a short user message is appended.",
+        "请求以 assistant 消息结尾，而该模型不支持续写。请在其后发送一条用户消息，或对整个请求运行 `foxwedge fix --unsafe-fixes FILE`：会在末尾补一条简短的用户消息。";
     TRAILING_MISTRAL:
         "The request ends with an assistant message. Run `foxwedge fix --profile mistral FILE` on \
-        the whole request: open calls get placeholder results, or a short user message is \
-        appended.",
-        "请求以 assistant 消息结尾。请对整个请求运行 `foxwedge fix --profile mistral FILE`：未完成的调用会补上结果，或在末尾补一条简短的用户消息。";
+        the whole request: open calls get placeholder results. With `--unsafe-fixes`, a text gets \
+        a short user message after it.",
+        "请求以 assistant 消息结尾。请对整个请求运行 `foxwedge fix --profile mistral FILE`：未完成的调用会补上结果。加上 `--unsafe-fixes`，文本之后会补一条简短的用户消息。";
     BRIDGE:
         "A user message directly follows a tool message. Run `foxwedge fix --profile mistral \
         FILE`: a short assistant message is put between them.",
@@ -330,6 +340,28 @@ advice! {
         "The tools of the request do not fit together: two have one name, or there are too many. \
         The history is valid; change the list of tools.",
         "请求的工具列表有问题：有两个同名的工具，或数量过多。历史记录是有效的；请修改工具列表。";
+    DUPLICATE_ITEM:
+        "Two items of the input have the same `id`, or the input repeats an item of the response \
+        that `previous_response_id` names. Leave the second one out, or delete its `id`.",
+        "输入中有两个条目的 `id` 相同，或者输入重复了 `previous_response_id` 所指响应中的条目。请去掉第二个，或删除它的 `id`。";
+    CACHE_MARKS:
+        "The request has more cache marks than the provider allows, over system, tools and \
+        messages together. The history is valid: remove the oldest `cache_control` fields.",
+        "请求中 system、tools 和 messages 的缓存标记合计超过了服务商允许的数量。历史记录是有效的：请删除最早的几个 `cache_control` 字段。";
+    FOREIGN_FIELD:
+        "A message has a field that this server does not know; most often it is the reasoning of \
+        another provider. Remove the field from the messages, or convert the history from its own \
+        format with `foxwedge convert`, which leaves it out and says so.",
+        "有一条消息带有该服务器不认识的字段，多半是另一家服务商的推理内容。请从消息中删除该字段，或用 `foxwedge convert` 从原格式转换历史记录，转换时会略去它并加以说明。";
+    SINGLE_CALLS:
+        "The template of this model accepts one tool call in a message, and the history has \
+        parallel ones. The history is valid for other models: switch parallel calls off, or use \
+        `foxwedge convert --tools text`, which writes calls and results as text.",
+        "该模型的模板在一条消息里只接受一个工具调用，而历史记录中有并行调用。历史记录对其他模型是有效的：请关闭并行调用，或使用 `foxwedge convert --tools text`，把调用和结果写成文本。";
+    FORCED_TOOL:
+        "A forced `tool_choice` and manual thinking exclude each other. The history is valid: set \
+        `tool_choice` to `auto` or `none`, or switch thinking off.",
+        "强制的 `tool_choice` 与手动思考不能同时使用。历史记录是有效的：请把 `tool_choice` 设为 `auto` 或 `none`，或关闭思考。";
     UNRESOLVED_REFERENCE:
         "A `tool_reference` names a tool that the request does not declare; most often its MCP \
         server is gone. Run `foxwedge fix FILE` on the whole request: the reference becomes text. \

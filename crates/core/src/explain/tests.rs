@@ -300,3 +300,33 @@ fn texts_about_something_else_have_no_explanation() {
         assert_eq!(code(text), 0, "{text}");
     }
 }
+
+#[test]
+fn errors_beside_the_history_have_advice() {
+    for text in [
+        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.",
+        "A maximum of 4 blocks with cache_control may be provided. Found 5.",
+        "'messages.2' : property 'reasoning_content' is unsupported",
+        "This model only supports single tool-calls at once!",
+        "Thinking may not be enabled when tool_choice forces tool use.",
+    ] {
+        for (wrapping, wrapped) in wrappings(text) {
+            assert!(explain_other(&wrapped).is_some(), "{wrapping}: {wrapped}");
+        }
+    }
+}
+
+#[test]
+fn advice_names_the_option_without_which_the_repair_is_not_made() {
+    for (text, option) in [
+        ("This model does not support assistant message prefill.", "--unsafe-fixes"),
+        ("Expected last role User or Tool for serving but got assistant", "--unsafe-fixes"),
+        ("Model input cannot be empty", "--unsafe-fixes"),
+        ("messages.43.content.2: `tool_use` ids must be unique", "--profile strict --select FW202"),
+    ] {
+        let found = explain(text).unwrap_or_else(|| panic!("unknown: {text}"));
+        for advice in [found.advice, found.advice_zh] {
+            assert!(advice.contains(option), "{advice}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::draft::{Draft, Format, PartKind};
 use crate::sorting::sort_by_key;
+use foxwedge_json::field_value;
 
 /// Above this many calls in a turn, a hash table pays off.
 const SMALL_TURN: usize = 12;
@@ -32,6 +33,7 @@ pub(super) fn match_in_turns(draft: &Draft<'_>, pairing: &mut CallPairing) -> Ve
         let before = open.len();
         match_by_id(draft, pairing, turn, first..next, &mut open);
         if open.len() > before {
+            match_numbers(draft, pairing, turn, &mut open, before);
             match_without_id(draft, pairing, turn, &mut open, before);
         }
         if pairing.turns[turn].messages().len() > 1 {
@@ -140,6 +142,75 @@ fn match_last_message(draft: &Draft<'_>, pairing: &mut CallPairing, turn: usize)
             join_answer(draft, pairing, call, answer);
         }
     }
+}
+
+/// Matches ids that are numbers. They are not valid and count as missing, but they say which answer
+/// belongs to which call.
+fn match_numbers(
+    draft: &Draft<'_>,
+    pairing: &mut CallPairing,
+    turn: usize,
+    open: &mut Vec<usize>,
+    from: usize,
+) {
+    let mut waiting: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    for call in pairing.turns[turn].calls() {
+        if pairing.calls[call].answer().is_none()
+            && let Some(number) = id_number(draft, pairing.calls[call].part())
+        {
+            waiting.entry(number).or_default().push_back(call);
+        }
+    }
+    if waiting.is_empty() {
+        return;
+    }
+    for answer in open.split_off(from) {
+        let part = pairing.answers[answer].part();
+        let PartKind::Answer(outline) = &draft.parts[part].kind else { continue };
+        let queue = id_number(draft, part).and_then(|number| waiting.get_mut(number));
+        let found = queue.and_then(|queue| {
+            let fits = |&call: &usize| {
+                call_at(draft, pairing.calls[call].part())
+                    .is_some_and(|call| call.family == outline.family)
+            };
+            let position = queue.iter().take(64).position(fits)?;
+            queue.remove(position)
+        });
+        match found {
+            Some(call) => join_answer(draft, pairing, call, answer),
+            None => open.push(answer),
+        }
+    }
+}
+
+/// The id of a call or an answer that has none but a number in its place.
+fn id_number<'d>(draft: &'d Draft<'_>, part: usize) -> Option<&'d str> {
+    let part = draft.parts.get(part)?;
+    let (is_call, is_missing) = match &part.kind {
+        PartKind::Call(call) => (true, call.id.is_none()),
+        PartKind::Answer(answer) => (false, answer.id.is_none()),
+        _ => return None,
+    };
+    let field = |object, key| field_value(draft.source, object, key);
+    if !is_missing || part.span.is_empty() {
+        return None;
+    }
+    let value = match (draft.format, is_call) {
+        (Format::OpenaiChat | Format::Anthropic | Format::GeminiInteractions, true) => {
+            field(part.span, "id")
+        }
+        (Format::OpenaiChat, false) => field(part.span, "tool_call_id"),
+        (Format::Anthropic, false) => field(part.span, "tool_use_id"),
+        (Format::OpenaiResponses, _) | (Format::GeminiInteractions, false) => {
+            field(part.span, "call_id")
+        }
+        (Format::Bedrock, true) => field(field(part.span, "toolUse")?, "toolUseId"),
+        (Format::Bedrock, false) => field(field(part.span, "toolResult")?, "toolUseId"),
+        // Ids are optional there, and names decide first.
+        (Format::Gemini, _) => None,
+    };
+    let value = value?.of(draft.source);
+    value.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then_some(value)
 }
 
 /// Matches answers without an id by order. Gemini's ids are optional: there the name decides first,

@@ -8,10 +8,12 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
+use foxwedge_json::field_text;
+
 use super::state::RepairState;
 use crate::{
     check::display_id,
-    draft::{CallFamily, Draft, Format, OptionalText, PartKind},
+    draft::{CallFamily, Draft, Format, MessageFlags, OptionalText, PartKind},
     pairing::{CallPairing, call_at, to_u32},
     profile::{IdRule, may_take_any_id},
     report::Strategy,
@@ -105,6 +107,8 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
         })
         .collect();
     drop((draft, pairing));
+    let has_copies = renames.iter().any(|rename| rename.code == 201);
+    let copies = if has_copies { copied_items(state.input) } else { HashSet::new() };
     for IdRename { id: new, call, answer, code } in renames {
         let outline = state.load_message(call.message as usize).parts.get(call.part as usize);
         let old = outline.and_then(|part| part.part.kind.id()).map(str::to_owned);
@@ -113,6 +117,15 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
         set_id(state, call, &new);
         if answer != IdPlace::NONE {
             set_id(state, answer, &new);
+        }
+        // Copies of an item share its own id as well.
+        let at = call.message as usize;
+        let origin = state.messages[at].origin();
+        if code == 201 && origin.is_some_and(|origin| copies.contains(&origin)) {
+            let message = state.mark_message(at);
+            message.flags =
+                message.flags.without(MessageFlags::BAD_ITEM_ID).without(MessageFlags::ITEM_ID);
+            message.mark_lost_id();
         }
         let old = old.as_deref();
         let note = match old {
@@ -149,6 +162,19 @@ struct IdPlace {
 
 impl IdPlace {
     const NONE: IdPlace = IdPlace { message: u32::MAX, part: u32::MAX };
+}
+
+/// Items with the id of an earlier item.
+fn copied_items(draft: &Draft<'_>) -> HashSet<usize> {
+    let mut ids = HashSet::new();
+    let items = draft.messages.iter().enumerate();
+    items
+        .filter(|(_, item)| item.flags.has(MessageFlags::ITEM_ID))
+        .filter(|(_, item)| {
+            field_text(draft.source, item.span, "id").is_some_and(|id| !ids.insert(id))
+        })
+        .map(|(at, _)| at)
+        .collect()
 }
 
 /// Calls with an id whose answer has none.

@@ -1,5 +1,7 @@
 #![doc = include_str!("missing_reasoning.md")]
 
+use std::ops::Range;
+
 use super::prelude::*;
 use crate::draft::{Draft, Format, Message, PartKind};
 use crate::{
@@ -81,7 +83,8 @@ fn gemini_unsigned(draft: &Draft<'_>) -> Vec<usize> {
     running.filter(|(_, message)| unsigned(message)).map(|(at, _)| at).collect()
 }
 
-/// With manual thinking on, the turn of the current tool loop must start with its thinking.
+/// With manual thinking on, the turn of the current tool loop must start with its thinking. The whole
+/// loop is one turn: a later step of it may have none.
 fn check_anthropic(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let draft = context.draft;
     if !draft.body.thinking {
@@ -90,12 +93,19 @@ fn check_anthropic(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_
     if !draft.messages.last().is_some_and(|last| last.role.is_user() && draft.has_answers(last)) {
         return;
     }
-    let Some(run) = context.assistant_runs().last() else { return };
-    let first =
-        draft.messages[run.clone()].iter().find_map(|message| draft.parts_of(message).first());
-    if first.is_some_and(|part| !matches!(part.kind, PartKind::Reasoning(_))) {
+    let asks = |message: &Message| message.role.is_user() && !draft.has_answers(message);
+    let start = draft.messages.iter().rposition(asks).map_or(0, |at| at + 1);
+    let steps: Vec<_> = context.assistant_runs().filter(|run| run.start >= start).collect();
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else { return };
+    let lacks_thinking = |run: &Range<usize>| {
+        let mut messages = draft.messages[run.clone()].iter();
+        let part = messages.find_map(|message| draft.parts_of(message).first());
+        part.is_some_and(|part| !matches!(part.kind, PartKind::Reasoning(_)))
+    };
+    if lacks_thinking(first) && lacks_thinking(last) {
         let text =
             "thinking is on, but the current turn does not start with a thinking block".to_owned();
-        findings.add(run.start, draft.messages[run.start].span, text, Fix::safe(Strategy::Recode));
+        let span = draft.messages[last.start].span;
+        findings.add(last.start, span, text, Fix::safe(Strategy::Recode));
     }
 }

@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use foxwedge_core::sorting::{sort_by, sort_by_key};
 use foxwedge_core::{
-    CheckOptions, Draft, DraftBody, EditLog, Format, PartKind, Profile, Repair, Report, RuleSet,
-    Span, repair,
+    CheckOptions, Draft, DraftBody, Edit, EditLog, Format, PartKind, Profile, Repair, Report,
+    RuleSet, Span, repair,
 };
 
 use super::{ConversionOptions, ConvertedRequest, ToolNotation, text_tools, tool_names};
@@ -15,7 +15,7 @@ use crate::{
     ai_sdk::{self, AiSdkList},
     conversation::{
         CallPairs, ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, LossLocation,
-        ModelRequest, PartPlacement, encode::EncodeTarget,
+        ModelMessage, ModelRequest, ModelRole, PartPlacement, encode::EncodeTarget,
     },
     envelope::list_key,
     error::ReadError,
@@ -38,19 +38,38 @@ pub fn request(
     options: &ConversionOptions,
 ) -> Result<ConvertedRequest, ReadError> {
     let plain = options.tools == ToolNotation::Native && options.model.is_none();
+    let mut has_instructions = false;
     if from == to && plain && options.restored_ids.is_empty() {
         let repaired = repair_same_format(source, to, options)?;
+        let has_edit = |is_kind: fn(&Edit) -> bool| repaired.target_edits.iter().any(is_kind);
+        has_instructions = has_edit(|edit| edit.code == 406 && edit.message == 0);
         // Tool names are also in the declarations and must stay consistent with the calls.
-        if !repaired.target_edits.iter().any(|edit| edit.code == 207) {
+        if !has_instructions && !has_edit(|edit| edit.code == 207) {
             return Ok(repaired);
         }
     }
     // A regular request is decoded directly; any other is outlined and repaired first.
-    if let Some(request) = decode::read_regular_request(source, from) {
-        return encode_request(request, Some(from), to, options, EditLog::default());
+    let regular = decode::read_regular_request(source, from);
+    let (source, source_edits) = match regular {
+        Some(_) => (Cow::Borrowed(source), EditLog::default()),
+        None => repair_source(source, from, options)?,
+    };
+    let (mut request, pairs) = match regular {
+        Some(request) => request,
+        None => decode::read_request(&source, from)?,
+    };
+    if has_instructions {
+        separate_instructions(&mut request);
     }
-    let (source, source_edits) = repair_source(source, from, options)?;
-    encode_request(decode::read_request(&source, from)?, Some(from), to, options, source_edits)
+    encode_request((request, pairs), Some(from), to, options, source_edits)
+}
+
+/// Marks the instructions at the beginning of the list as such: they have a field of their own.
+fn separate_instructions(request: &mut ModelRequest<'_>) {
+    let messages = request.history.messages.iter_mut();
+    for message in messages.take_while(|message| message.role == ModelRole::System) {
+        *message = ModelMessage::new(ModelRole::System, std::mem::take(&mut message.parts));
+    }
 }
 
 /// Converts a request, or a bare list of messages, to a message list of the AI SDK.

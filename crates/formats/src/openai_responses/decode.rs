@@ -44,7 +44,11 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 pub(crate) fn read_item<'a>(item: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
-    let kind = item.text("type").unwrap_or(Cow::Borrowed("message"));
+    // The type of a reference is optional.
+    let is_reference =
+        item.non_empty_text("id").is_some() && item.others(&["id", "type"]).is_empty();
+    let untyped = if is_reference { "item_reference" } else { "message" };
+    let kind = item.text("type").unwrap_or(Cow::Borrowed(untyped));
     if kind == "message" {
         let role = read_role(item, "content")?;
         let parts = read_content(item.get("content"), &DECODE_FORMAT);

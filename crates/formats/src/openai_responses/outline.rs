@@ -93,6 +93,8 @@ struct ResponsesItemFields<'a> {
     model: MessageFlags,
     id: Option<Cow<'a, str>>,
     has_id: bool,
+    /// Has another field than `id` and `type`.
+    has_more: bool,
     call_id: Option<Cow<'a, str>>,
     has_call_id: bool,
     name: Option<Cow<'a, str>>,
@@ -184,6 +186,7 @@ fn read_field<'a>(
     key: &[u8],
 ) -> ScanResult<()> {
     let source = reader.source;
+    fields.has_more |= !matches!(key, b"id" | b"type");
     match key {
         b"type" => {
             unique.check(scan, 0, key)?;
@@ -293,7 +296,9 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
 fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: ResponsesItemFields<'a>) {
     let builder = &mut reader.builder;
     let kind = fields.kind.clone();
-    let kind = kind.as_deref();
+    // The type of a reference is optional.
+    let is_reference = fields.id.is_some() && !fields.has_more;
+    let kind = kind.as_deref().or(is_reference.then_some("item_reference"));
     let content = fields.content;
     let mut flags = if fields.has_id { MessageFlags::ITEM_ID } else { MessageFlags::default() };
     flags = flags.with(fields.model);

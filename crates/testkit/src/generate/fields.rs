@@ -232,7 +232,9 @@ fn junk_message(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
 fn refer_to_item(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
     if format == TestFormat::Responses && random.chance(30) {
         let at = random.below(list.len() + 1);
-        list.insert(at, json!({"type": "item_reference", "id": "msg_900"}));
+        let bare = json!({"id": "msg_900"});
+        let typed = json!({"type": "item_reference", "id": "msg_900"});
+        list.insert(at, random.pick(&[typed, bare]).clone());
     }
 }
 

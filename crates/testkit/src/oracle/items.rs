@@ -4,13 +4,28 @@ use serde_json::Value;
 
 use super::reading::{OracleBlockKind, OracleMessage, OracleRole, field, id, text};
 
+/// Whether an item only names another one, which the server has. Its type is optional.
+pub(in crate::oracle) fn is_reference(item: &Value) -> bool {
+    let bare = || {
+        let fields = item.as_object().map_or(0, |fields| fields.len());
+        id(item, "id").is_some() && fields == 1 + usize::from(item.get("type").is_some())
+    };
+    match text(item, "type") {
+        Some(kind) => kind == "item_reference",
+        None => bare(),
+    }
+}
+
 /// The side of an item, and whether the item states its type.
 pub(super) fn role(item: &Value) -> (OracleRole, bool) {
+    if is_reference(item) {
+        return (OracleRole::Other, true);
+    }
     match text(item, "type") {
         Some("message") => {
             message_role(item).map_or((OracleRole::User, false), |role| (role, true))
         }
-        Some("mcp_approval_response" | "item_reference") => (OracleRole::Other, true),
+        Some("mcp_approval_response") => (OracleRole::Other, true),
         Some("function_call_output") if kind(item) == OracleBlockKind::Other => {
             (OracleRole::Other, true)
         }
@@ -32,6 +47,9 @@ pub(super) fn is_no_message(item: &Value) -> bool {
 
 /// The kind of an item.
 pub(super) fn kind(item: &Value) -> OracleBlockKind {
+    if is_reference(item) {
+        return OracleBlockKind::Other;
+    }
     match text(item, "type") {
         // An output that names its tool needs no call.
         Some("function_call_output")
@@ -68,8 +86,7 @@ pub(super) fn kind(item: &Value) -> OracleBlockKind {
         None if is_no_message(item) => OracleBlockKind::Unknown,
         Some("message") | None => OracleBlockKind::Text,
         Some(
-            "item_reference"
-            | "tool_search_call"
+            "tool_search_call"
             | "web_search_call"
             | "file_search_call"
             | "code_interpreter_call"

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleRole, id, text};
+use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleRole, field, id, text};
 use super::{items, steps};
 use crate::dialect::TestFormat;
 
@@ -78,6 +78,12 @@ impl<'a> CallMatching<'a> {
                         matching.settle(index, MatchOutcome::Of(call));
                     }
                 }
+            }
+        }
+        // A number is no id, but it says what belongs together.
+        for index in 0..matching.answers.len() {
+            if let Some(call) = matching.by_number(reading, index).filter(|_| !gemini) {
+                matching.settle(index, MatchOutcome::Of(call));
             }
         }
         for index in 0..matching.answers.len() {
@@ -216,6 +222,29 @@ impl<'a> CallMatching<'a> {
     fn home(&self, answer: &MatchedResult<'a>) -> Option<usize> {
         let at = &answer.position.0;
         self.groups.iter().position(|group| group.home.contains(at) || group.late.contains(at))
+    }
+
+    /// The first open call at home that has the same number in place of its id as a result.
+    fn by_number(&self, reading: &DocumentReading<'a>, answer: usize) -> Option<usize> {
+        let answer = &self.answers[answer];
+        let home = self.home(answer).filter(|_| answer.id.is_none())?;
+        let number = |(message, at): (usize, usize)| {
+            let block = &reading.messages[message].blocks[at];
+            let key = match (reading.format, block.kind) {
+                (TestFormat::Bedrock, _) => "toolUseId",
+                (TestFormat::Responses, _) => "call_id",
+                (_, OracleBlockKind::Call) => "id",
+                (TestFormat::Anthropic, _) => "tool_use_id",
+                (TestFormat::Chat, _) => "tool_call_id",
+                _ => "call_id",
+            };
+            field(block.body, key).filter(|value| value.is_number())
+        };
+        let wanted = number(answer.position)?;
+        self.calls.iter().position(|call| {
+            let open = !call.answered && call.group == home && call.id.is_none();
+            open && call.family == answer.family && number(call.position) == Some(wanted)
+        })
     }
 
     /// The first open call of the group where a result belongs, where ids are optional.

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::blocks;
+use super::{blocks, items};
 use crate::dialect::TestFormat;
 
 /// How a format arranges calls and results.
@@ -243,6 +243,6 @@ fn continues(root: &Value, request: bool) -> bool {
     request && (stored || thread == Some("continue"))
 }
 
-fn refers(items: &[Value]) -> bool {
-    items.iter().any(|item| text(item, "type") == Some("item_reference"))
+fn refers(list: &[Value]) -> bool {
+    list.iter().any(items::is_reference)
 }

@@ -1,6 +1,8 @@
 //! Rules 501 to 503, 601 and 602: reasoning, and provider-run tools.
 
-use super::reading::{OracleBlock, OracleBlockKind, OracleLayout, OracleRole, field, id, text};
+use super::reading::{
+    OracleBlock, OracleBlockKind, OracleLayout, OracleMessage, OracleRole, field, id, text,
+};
 use super::{OracleProfile::*, OracleRule, RuleCase};
 use crate::dialect::TestFormat;
 
@@ -82,11 +84,20 @@ fn missing_thinking(case: &RuleCase<'_>) -> Vec<String> {
     if !case.reading.request || !thinking_enabled(case) || !answers_last {
         return Vec::new();
     }
-    let Some((start, end)) = case.reading.assistant_runs().pop() else { return Vec::new() };
-    let first = messages[start..end].iter().flat_map(|message| &message.blocks).next();
-    match first.map(|block| block.kind) {
-        Some(OracleBlockKind::Reasoning) => Vec::new(),
-        _ => vec![format!("[{start}]")],
+    // A tool loop is one turn, from the last question on: its first or its last step thinks first.
+    let question = |message: &OracleMessage<'_>| {
+        message.role == OracleRole::User && !message.has(OracleBlockKind::Answer)
+    };
+    let begin = messages.iter().rposition(question).map_or(0, |index| index + 1);
+    let mut steps = case.reading.assistant_runs();
+    steps.retain(|&(start, _)| start >= begin);
+    let thinks = |&(start, end): &(usize, usize)| {
+        let first = messages[start..end].iter().flat_map(|message| &message.blocks).next();
+        first.is_some_and(|block| block.kind == OracleBlockKind::Reasoning)
+    };
+    match steps.last() {
+        Some(last) if !thinks(last) && !thinks(&steps[0]) => vec![format!("[{}]", last.0)],
+        _ => Vec::new(),
     }
 }
 

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::atoms::{MessageAtom, atoms, slices};
+use super::items::is_reference;
 use super::matching::{CallMatching, MatchOutcome};
 use super::reading::{DocumentReading, OracleBlockKind, OracleRole, text};
 use crate::dialect::TestFormat;
@@ -242,7 +243,8 @@ pub fn stays(format: &str, before: &str, which: RequiredMessages) -> Vec<(usize,
     for call in matching.calls.iter().filter(|call| !call.answered) {
         stay.push((call.position.0, "a call that nobody answered yet"));
     }
-    let refers = |at: &usize| text(reading.messages[*at].value, "type") == Some("item_reference");
+    let items = format == TestFormat::Responses;
+    let refers = |at: &usize| items && is_reference(reading.messages[*at].value);
     stay.extend((0..count).filter(refers).map(|at| (at, "what lies on the server")));
     // An empty message can neither stay nor be removed.
     let contents = atoms(&reading, &matching);

@@ -98,7 +98,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &advice::EMPTY_TEXT,
         &[("openai", &["Missing required parameter: 'messages[#].content[#].text'"])],
     ),
-    rule(308, &[301], &advice::EMPTY_TEXT, &[("gemini", &["Model input cannot be empty"])]),
+    rule(308, &[301], &advice::EMPTY_TEXT_GEMINI, &[("gemini", &["Model input cannot be empty"])]),
     rule(
         301,
         &[303],

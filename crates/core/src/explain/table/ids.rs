@@ -64,7 +64,12 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &[("kimi", &["tool call id", "is duplicated"])],
     ),
     rule(201, &[], &advice::UNIQUE_IDS, &[("openai", &["Duplicate item found with id fc_"])]),
-    rule(202, &[201], &advice::UNIQUE_IDS, &[("anthropic", &["tool_use ids must be unique"])]),
+    rule(
+        202,
+        &[201],
+        &advice::UNIQUE_IDS_ANTHROPIC,
+        &[("anthropic", &["tool_use ids must be unique"])],
+    ),
     rule(
         203,
         &[],

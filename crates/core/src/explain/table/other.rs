@@ -20,6 +20,17 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &advice::FOREIGN_ITEM,
         &[("openai", &["input item id does not belong to this connection"])],
     ),
+    other(&advice::DUPLICATE_ITEM, &[("openai", &["Duplicate item found with id"])]),
+    other(
+        &advice::CACHE_MARKS,
+        &[("anthropic", &["A maximum of # blocks with cache_control may be provided"])],
+    ),
+    other(&advice::FOREIGN_FIELD, &[("groq", &["property '", "' is unsupported"])]),
+    other(&advice::SINGLE_CALLS, &[("llama", &["only supports single tool-calls at once"])]),
+    other(
+        &advice::FORCED_TOOL,
+        &[("anthropic", &["Thinking may not be enabled when tool_choice forces tool use"])],
+    ),
     other(&advice::LONG_PROPERTY, &[("openai", &["property_name_above_max_length"])]),
     other(
         &advice::COMPACTION_PLACE,

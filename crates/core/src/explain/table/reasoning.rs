@@ -30,6 +30,9 @@ pub(super) const GROUPS: &[WordingGroup] = &[
             ("anthropic", &["Invalid signature in thinking block"]),
             ("anthropic", &["redacted_thinking blocks in the latest assistant message cannot be"]),
             ("anthropic", &["thinking.signature: Field required"]),
+            ("anthropic", &["thinking.signature", "Input should be a valid string"]),
+            ("anthropic", &["each thinking block must contain thinking"]),
+            ("anthropic", &["thinking blocks cannot be modified"]),
         ],
     ),
     rule(
@@ -64,7 +67,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &[],
         &advice::REASONING_CONTENT,
         &[
-            ("deepseek", &["reasoning_content", "in the thinking mode must be passed back"]),
+            ("deepseek", &["reasoning_content", "must be passed back"]),
             ("deepseek", &["Missing reasoning_content field in the assistant message"]),
             ("kimi", &["reasoning_content is missing in assistant tool call message"]),
         ],
