@@ -28,7 +28,12 @@ pub fn lost_user(format: &str, before: &Value, after: &Value) -> bool {
 pub fn calls_before_assistant(format: &str, document: &Value) -> usize {
     let Some(format) = TestFormat::named(format) else { return 0 };
     let reading = DocumentReading::new(format, document);
-    let speaks = |at: usize| reading.role(at) == Some(OracleRole::Assistant);
+    // The model's role may have the name of another format, which a repair corrects.
+    let is_model = |message: &OracleMessage<'_>| {
+        let name = text(message.value, "role").filter(|_| !message.known);
+        message.role == OracleRole::Assistant || matches!(name, Some("assistant" | "model" | "ai"))
+    };
+    let speaks = |at: usize| reading.messages.get(at).is_some_and(is_model);
     // An empty message does not separate others.
     let blank = |block: &OracleBlock<'_>| {
         let value = text(block.value, "text").or(block.value.as_str());
@@ -37,7 +42,9 @@ pub fn calls_before_assistant(format: &str, document: &Value) -> usize {
     let silent =
         |at: &usize| reading.messages.get(*at).is_some_and(|it| it.blocks.iter().all(blank));
     let next = |at: usize| (at + 1..).find(|at| !silent(at)).unwrap_or(at + 1);
-    let calls = |at: usize| reading.messages[at].calls() && speaks(next(at));
+    let calls = |at: usize| {
+        speaks(at) && reading.messages[at].has(OracleBlockKind::Call) && speaks(next(at))
+    };
     // Gemini accepts a turn of several messages if all its results are after the last of them.
     let together = |at: usize| {
         let first = (0..=at).rev().take_while(|before| speaks(*before)).last().unwrap_or(at);
