@@ -3,7 +3,7 @@
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
 };
-use foxwedge_testkit::laws::{LawCase, LawOptions, LawTally, mutations, run};
+use foxwedge_testkit::laws::{LawCase, LawOptions, LawTally, mutations, own_results_campaign, run};
 
 /// Cases for each format, profile and policy.
 const CASES: u64 = 256;
@@ -61,6 +61,23 @@ fn fix_does_what_check_promises_whatever_was_done_to_a_document() {
     let read = 2 * tally.cases - tally.unreadable;
     assert!(read > 500, "hardly anything could be read: {read}");
     assert!(tally.findings.len() > 15, "too few rules were met: {:?}", tally.findings);
+}
+
+#[test]
+fn the_laws_hold_for_results_in_the_message_of_their_call() {
+    for wire in [Format::Anthropic, Format::Gemini, Format::Bedrock] {
+        let options =
+            LawOptions { cases: 2_000, size: 10, wire: Some(wire), ..LawOptions::default() };
+        let tally = own_results_campaign(&options);
+        let broken: Vec<String> = tally
+            .violations
+            .iter()
+            .take(3)
+            .map(|breach| format!("{} {}\n{}", breach.law, breach.document, breach.what))
+            .collect();
+        assert!(broken.is_empty(), "{}:\n{}", tally.violations.len(), broken.join("\n\n"));
+        assert!(tally.findings.contains_key(&304), "{:?}", tally.findings);
+    }
 }
 
 #[test]
