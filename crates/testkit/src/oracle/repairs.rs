@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    CallMatching,
+    matching::{CallMatching, MatchOutcome, MatchedResult},
     reading::{DocumentReading, OracleBlock, OracleBlockKind, OracleMessage, OracleRole, text},
 };
 use crate::{PLACEHOLDERS, dialect::TestFormat};
@@ -28,6 +28,7 @@ pub fn lost_user(format: &str, before: &Value, after: &Value) -> bool {
 pub fn calls_before_assistant(format: &str, document: &Value) -> usize {
     let Some(format) = TestFormat::named(format) else { return 0 };
     let reading = DocumentReading::new(format, document);
+    let matching = CallMatching::new(&reading);
     // The model's role may have the name of another format, which a repair corrects.
     let is_model = |message: &OracleMessage<'_>| {
         let name = text(message.value, "role").filter(|_| !message.known);
@@ -49,13 +50,17 @@ pub fn calls_before_assistant(format: &str, document: &Value) -> usize {
     let together = |at: usize| {
         let first = (0..=at).rev().take_while(|before| speaks(*before)).last().unwrap_or(at);
         let last = (at..reading.messages.len()).take_while(|behind| speaks(*behind)).last();
-        let count = |kind: OracleBlockKind, at: usize| {
-            let blocks = reading.messages.get(at).map_or(&[][..], |message| &message.blocks);
-            blocks.iter().filter(|block| block.kind == kind).count()
-        };
         let last = last.unwrap_or(at);
-        let called: usize = (first..=last).map(|at| count(OracleBlockKind::Call, at)).sum();
-        count(OracleBlockKind::Answer, last + 1) >= called
+        let next = (last + 1..reading.messages.len()).find(|at| speaks(*at));
+        let behind = last + 1..next.unwrap_or(reading.messages.len());
+        let answered = |call: usize| {
+            let own = |answer: &MatchedResult<'_>| answer.fate == MatchOutcome::Of(call);
+            let mut answers = matching.answers.iter().filter(|answer| own(answer));
+            answers.any(|answer| behind.contains(&answer.position.0))
+        };
+        let calls = matching.calls.iter().enumerate();
+        let mut calls = calls.filter(|(_, call)| (first..=last).contains(&call.position.0));
+        calls.all(|(call, _)| answered(call))
     };
     let loose = |at: &usize| calls(*at) && !(format == TestFormat::Gemini && together(*at));
     (0..reading.messages.len()).filter(loose).count()
