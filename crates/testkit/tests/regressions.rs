@@ -6,7 +6,7 @@ mod session_files;
 #[path = "regressions/session_records.rs"]
 mod session_records;
 
-use foxwedge_core::{Format, Policy, Profile, TailPolicy, UnansweredPolicy};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, TailPolicy, UnansweredPolicy};
 use serde_json::{Value, json};
 use support::{asked, bold, fixed, mended, report};
 
@@ -375,4 +375,16 @@ fn an_empty_reply_was_removed_although_only_reasoning_followed_it() {
         {"role": "assistant", "content": []}, {"role": "assistant", "content": [thought]}]});
     let fixed = mended(Format::Anthropic, &bold(Profile::Anthropic), &request.to_string());
     assert_eq!(fixed.list().len(), 2, "{}", fixed.text);
+}
+
+#[test]
+fn an_empty_reply_was_removed_although_all_that_followed_it_was_removed_too() {
+    let document = |last: Value| json!([user("go"), {"role": "assistant", "content": []}, {"role": "user", "content": last}]);
+    let stray = json!([{"type": "tool_result", "tool_use_id": "gone", "content": "x"}]);
+    let policy = Policy { orphans: OrphanPolicy::Drop, ..bold(Profile::Anthropic).policy };
+    let options = foxwedge_core::CheckOptions { policy, ..bold(Profile::Anthropic) };
+    for last in [json!([]), stray] {
+        let fixed = mended(Format::Anthropic, &options, &document(last).to_string());
+        assert_eq!(fixed.list().len(), 2, "the last reply may be empty: {}", fixed.text);
+    }
 }

@@ -283,7 +283,7 @@ fn a_root_of_neovate_behind_a_snapshot_took_over_another_conversation() {
         let file = lines(&file[..count]);
         let seen = see(SessionAgent::Neovate, &case.question(), file.as_bytes());
         let fixed = String::from_utf8_lossy(&seen.expect("it can be read").fixed).into_owned();
-        assert!(fixed.contains(&lines(&[bystander.clone()])), "{fixed}");
+        assert!(fixed.contains(&lines(std::slice::from_ref(&bystander))), "{fixed}");
         assert!(!fixed.contains("\"toolCallId\":\"b\""), "{fixed}");
     }
 }
