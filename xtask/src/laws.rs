@@ -71,10 +71,11 @@ enum Laws {
     Runs,
     SessionFiles,
     Mutations,
+    OwnResults,
 }
 
 impl Laws {
-    const ALL: [Laws; 7] = [
+    const ALL: [Laws; 8] = [
         Laws::Repair,
         Laws::Compaction,
         Laws::Conversion,
@@ -82,6 +83,7 @@ impl Laws {
         Laws::Runs,
         Laws::SessionFiles,
         Laws::Mutations,
+        Laws::OwnResults,
     ];
 
     fn name(self) -> &'static str {
@@ -93,6 +95,7 @@ impl Laws {
             Laws::Runs => "runs",
             Laws::SessionFiles => "session-files",
             Laws::Mutations => "mutations",
+            Laws::OwnResults => "own-results",
         }
     }
 
@@ -105,6 +108,7 @@ impl Laws {
             Laws::Runs => runs::laws::campaign(options),
             Laws::SessionFiles => laws::session::mutated::campaign(options),
             Laws::Mutations => laws::mutations::campaign(options),
+            Laws::OwnResults => laws::own_results_campaign(options),
         }
     }
 }
@@ -273,7 +277,7 @@ mod tests {
         let table: [(&[&str], &str); 5] = [
             (
                 &["--of", "x", "--cases", "1"],
-                "unknown laws `x`; known: repair, compaction, conversion, streams, runs, session-files, mutations",
+                "unknown laws `x`; known: repair, compaction, conversion, streams, runs, session-files, mutations, own-results",
             ),
             (&[], "`--cases` says how many histories to try"),
             (&["--cases"], "`--cases` needs a value"),

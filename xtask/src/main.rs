@@ -46,7 +46,7 @@ usage: cargo xtask <task>
   mcp                 real MCP servers answer our client; see docs/chat/mcp.md
   postgres -- COMMAND
                       runs a command with a PostgreSQL server for its tests
-  laws --cases N [--of repair|compaction|conversion|streams|runs|session-files|mutations] [--seed S] [--dialect D] [--profile P] [--agent A] [--threads T] [--show N]
+  laws --cases N [--of repair|compaction|conversion|streams|runs|session-files|mutations|own-results] [--seed S] [--dialect D] [--profile P] [--agent A] [--threads T] [--show N]
                       the laws of repair, or of something else, on N random histories, in release, on all cores
   growth [--shape PART] [--megabytes N] [--debug]
                       hostile documents and session files, each four times as large: what a check and a repair compute

@@ -66,7 +66,8 @@ pub struct Repair<'a> {
     pub before: Report,
     /// The remaining findings: those without a fix, or whose fix the policy does not allow.
     pub after: Report,
-    /// Losses of later rounds, where a file has to be read again for a complete repair.
+    /// Losses outside of the messages of this repair: of later rounds, where a file has to be read
+    /// again for a complete repair, and of records that are removed from a file.
     pub later_losses: RepairLosses,
     changed: bool,
 }

@@ -169,8 +169,12 @@ pub(crate) fn unlinked_chain<'a>(
     }
 }
 
-/// The parent of each record.
-pub(crate) fn resolve_parents(links: &[RecordLink<'_>]) -> Vec<Option<u32>> {
+/// The parent of each record. A copy of another record is no parent, as in
+/// [`ChainBuilder::resolve`].
+pub(crate) fn resolve_parents(
+    links: &[RecordLink<'_>],
+    statuses: &[ChainStatus],
+) -> Vec<Option<u32>> {
     let mut ids: HashMap<&str, u32> = HashMap::with_capacity(links.len());
     let mut later: HashMap<&str, u32> = HashMap::new();
     for (at, link) in (0..).zip(links) {
@@ -181,7 +185,8 @@ pub(crate) fn resolve_parents(links: &[RecordLink<'_>]) -> Vec<Option<u32>> {
         // The nearest earlier record with that id, else the first.
         let found = link.parent.and_then(|id| later.get(id).or_else(|| ids.get(id)).copied());
         parents.push(found);
-        link.id.map(|id| later.insert(id, at));
+        let is_copy = statuses.get(at as usize) == Some(&ChainStatus::Duplicate);
+        link.id.filter(|_| !is_copy).map(|id| later.insert(id, at));
     }
     parents
 }

@@ -68,6 +68,7 @@ mod plan;
 mod placement;
 mod repaired_path;
 mod relink;
+mod removed_copies;
 mod emit;
 mod history;
 mod until_stable;
@@ -269,7 +270,7 @@ impl<'a> ParsedSession<'a> {
 
     /// Repairs the file. Returns the new file and the edits that were made.
     pub fn fix(&self, options: &CheckOptions) -> (RewrittenFile<'a>, Repair<'a>) {
-        let mut repair = repair(self.draft(), options);
+        let mut repair = self.repair_draft(options);
         if repair.is_untouched() {
             return (RewrittenFile::unchanged(self.log.bytes), repair);
         }
@@ -277,6 +278,13 @@ impl<'a> ParsedSession<'a> {
         let mut rewritten = self.rewrite(&repair, false);
         until_stable::repair_until_stable(self, options, &mut repair, &mut rewritten);
         (rewritten, repair)
+    }
+
+    /// Repairs the conversation, and counts what is lost with the records that hold it.
+    fn repair_draft(&self, options: &CheckOptions) -> Repair<'a> {
+        let mut repair = repair(self.draft(), options);
+        repair.later_losses.other_parts_removed += removed_copies::lost_fields(self, &repair);
+        repair
     }
 
     fn rewrite(&self, repair: &Repair<'a>, straightens: bool) -> RewrittenFile<'a> {

@@ -41,7 +41,7 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
         for (at, link) in (0..).zip(links) {
             link.id.map(|id| ids.entry(id).or_insert(at));
         }
-        let parents = crate::chain::resolve_parents(links);
+        let parents = crate::chain::resolve_parents(links, &session.chain.statuses);
         let starts = Vec::new();
         let mut rewriter = LinkedFileRewriter {
             session,

@@ -47,10 +47,7 @@ pub(super) fn mark_lost_parents(log: &mut SessionRecords<'_>) {
     let compacted: Vec<u32> = log.controls.iter().map(|(record, _)| *record).collect();
     let mut has_message = false;
     for at in 0..log.records.len() {
-        let before = log.records.get(..at).unwrap_or(&[]).iter().rev();
-        let loses_parent = before.take(8).find(|record| record.state != RecordState::Torn);
-        let loses_parent =
-            loses_parent.is_some_and(|record| matches!(record.kind, "snapshot" | "custom-title"));
+        let loses_parent = follows_other_line(log, at);
         let link = &mut log.links[at];
         let own = u32::try_from(at).is_ok_and(|at| compacted.binary_search(&at).is_ok());
         if has_message && loses_parent && !own && link.fragment.is_some() && link.parent.is_none() {
@@ -58,6 +55,13 @@ pub(super) fn mark_lost_parents(log: &mut SessionRecords<'_>) {
         }
         has_message |= link.fragment.is_some();
     }
+}
+
+/// Whether the last line before a record is not a message.
+pub(super) fn follows_other_line(log: &SessionRecords<'_>, at: usize) -> bool {
+    let before = log.records.get(..at).unwrap_or(&[]).iter().rev();
+    let last = before.take(8).find(|record| record.state != RecordState::Torn);
+    last.is_some_and(|record| matches!(record.kind, "snapshot" | "custom-title"))
 }
 
 fn parse_role(role: &str) -> Option<Role> {

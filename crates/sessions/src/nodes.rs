@@ -54,7 +54,7 @@ const PREVIEW_CHARACTERS: usize = 160;
 /// Lists all records of a session.
 pub(super) fn nodes<'s>(session: &'s ParsedSession<'_>) -> Vec<RecordNode<'s>> {
     let log = &session.log;
-    let parents = resolve_parents(&log.links);
+    let parents = resolve_parents(&log.links, &session.chain.statuses);
     let messages = session.messages_by_record();
     let mut nodes = Vec::with_capacity(log.records.len());
     for (at, (record, link)) in log.records.iter().zip(&log.links).enumerate() {

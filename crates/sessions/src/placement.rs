@@ -6,7 +6,9 @@ use crate::chain::ChainStatus;
 use foxwedge_core::{Repair, Role};
 
 use super::{
+    SessionAgent,
     linked_file::LinkedFileRewriter,
+    neovate::follows_other_line,
     plan::{PlannedRecord, RecordOrigin},
 };
 
@@ -43,7 +45,7 @@ pub(super) fn place_records(
     let defects = &rewriter.draft().body.defects;
     let mut fixed = repair.body.fixed_defects.iter().filter_map(|&at| defects.get(at));
     let relinks = fixed.any(|defect| matches!(defect.code, 701..=704));
-    let moved = moved_records(rewriter, plan, relinks);
+    let moved = moved_records(rewriter, plan, gone, relinks);
     let mut places = RecordPlacement { moved, ..RecordPlacement::default() };
     let last_turn = last_turn(rewriter, plan);
     let in_last_turn = |planned: &PlannedRecord<'_, '_>| planned.slot >= last_turn;
@@ -72,9 +74,14 @@ pub(super) fn place_records(
         record
     };
     for (place, planned) in plan.iter().enumerate() {
-        if end == Some(place) {
+        if let Some(last) = end.filter(|_| place + 1 == plan.len()) {
             places.moved.extend(planned.record());
-            places.last.push(place);
+            // In Neovate's files, a message without a parent after a line of another type has lost
+            // its parent.
+            match rewriter.agent {
+                SessionAgent::Neovate => places.behind.entry(last).or_default().push(place),
+                _ => places.last.push(place),
+            }
             continue;
         }
         if in_last_turn(planned) {
@@ -104,17 +111,18 @@ pub(super) fn place_records(
 }
 
 /// The last message of a file decides which branch is the conversation. If a repair removes it and
-/// a message of another branch would be last, the end of the conversation is written again.
+/// a message of another branch would be last, the end of the conversation is written again. Returns
+/// that other message.
 fn rewritten_end(
     rewriter: &LinkedFileRewriter<'_, '_>,
     plan: &[PlannedRecord<'_, '_>],
     gone: &HashSet<u32>,
     moved: &HashSet<u32>,
-) -> Option<usize> {
+) -> Option<u32> {
     let stays = |record: &u32| !gone.contains(record) && !moved.contains(record);
     let last = possible_ends(rewriter).find(stays)?;
     let own = rewriter.standing(last).is_in_conversation();
-    (!own).then(|| plan.len().checked_sub(1)).flatten()
+    (!own && !plan.is_empty()).then_some(last)
 }
 
 /// The messages of the file from its end: agents start at the last one. They do not start at a
@@ -165,7 +173,9 @@ fn move_late_records(
                 .filter(|planned| planned.slot >= last_turn)
                 .any(|planned| !matches!(planned.origin, RecordOrigin::Unchanged(_)));
             if relinks || touched || loses_record(rewriter, gone, &own) {
-                let later = plan.iter().skip_while(|planned| planned.record() != Some(record));
+                // A record without content has no place in the plan: it follows another one.
+                let place = preceding_message(rewriter, &known, record);
+                let later = plan.iter().skip_while(|planned| planned.record() != place);
                 let later = later.skip(1).filter_map(PlannedRecord::record);
                 // Records that a compaction carried over stay where they are.
                 let carried = |at: u32| rewriter.standing(at) == ChainStatus::Carried;
@@ -175,6 +185,20 @@ fn move_late_records(
         }
         moved.insert(record);
     }
+}
+
+/// The record itself if it is one of `known`. For a record that is left out because it has no
+/// content, the last of them before it.
+fn preceding_message(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    known: &HashSet<u32>,
+    record: u32,
+) -> Option<u32> {
+    if known.contains(&record) || !rewriter.chain().empty_records.contains(&record) {
+        return Some(record);
+    }
+    let order = rewriter.chain().order.iter().copied();
+    order.take_while(|&at| at != record).filter(|at| known.contains(at)).last()
 }
 
 /// Whether a removed record belongs to the last turn, or to no turn.
@@ -201,6 +225,7 @@ fn loses_record(
 fn moved_records(
     rewriter: &LinkedFileRewriter<'_, '_>,
     plan: &[PlannedRecord<'_, '_>],
+    gone: &HashSet<u32>,
     relinks: bool,
 ) -> HashSet<u32> {
     let records: Vec<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
@@ -220,12 +245,29 @@ fn moved_records(
     };
     let inlined = records.iter().copied().filter(|&record| rewriter.inlines_record(record));
     let mut moved: HashSet<u32> = inlined.collect();
+    moved.extend(new_root(rewriter, plan, gone));
     if !order.is_sorted() {
         let unmoved = longest_increasing(&order);
         let out = records.iter().zip(&order).filter(|(_, at)| !unmoved.contains(at));
         moved.extend(out.map(|(record, _)| *record));
     }
     moved
+}
+
+/// The first record of the conversation, if its parent is removed and it would seem to have lost it.
+/// In Neovate's files that is how a message without a parent after a line of another type is read.
+fn new_root(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    plan: &[PlannedRecord<'_, '_>],
+    gone: &HashSet<u32>,
+) -> Option<u32> {
+    let first = plan.first().and_then(PlannedRecord::record)?;
+    let is_neovate = rewriter.agent == SessionAgent::Neovate;
+    let parent = rewriter.parent(first).filter(|_| is_neovate)?;
+    let above = std::iter::successors(Some(parent), |&at| rewriter.parent(at));
+    let mut above = above.take(gone.len() + 1);
+    let is_root = above.all(|at| gone.contains(&at));
+    (is_root && follows_other_line(rewriter.log(), first as usize)).then_some(first)
 }
 
 /// The longest increasing subsequence. All other elements must move.

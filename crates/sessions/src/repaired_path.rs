@@ -48,10 +48,13 @@ impl<'a> RepairedPath<'a> {
         let (mut notes, disturbed) = attached_records(rewriter, plan, gone);
         // Agents start at the last message of the file, even if it is one that they do not send.
         let last = places.last_record(plan);
+        let is_changed =
+            |planned: &PlannedRecord<'_, '_>| !matches!(planned.origin, RecordOrigin::Unchanged(_));
+        let relinks =
+            !(places.moved.is_empty() && repaired.is_empty()) || plan.iter().any(is_changed);
         let ends = |note: &u32| {
             let link = rewriter.log().links.get(*note as usize);
             let is_message = link.is_some_and(|link| link.fragment.is_some());
-            let relinks = !(places.moved.is_empty() && repaired.is_empty());
             is_message && relinks && places.last.is_empty() && Some(*note) > last
         };
         let mut end: Vec<u32> = Vec::new();

@@ -4,7 +4,7 @@
 //! lines are moved, a branch that was cut off or a second record with the same id becomes visible.
 //! The result is read and repaired again until nothing changes.
 
-use foxwedge_core::{CheckOptions, EditCount, Repair, repair};
+use foxwedge_core::{CheckOptions, EditCount, Repair};
 
 use super::{
     ParsedSession, read, readable_text,
@@ -41,7 +41,7 @@ pub(super) fn repair_until_stable(
         let outline_options = foxwedge_formats::outline_options(options.profile);
         let Ok(mut session) = read(&text, first_read.agent, outline_options) else { break };
         session.spare_same_as(first_read);
-        let mut again = repair(session.draft(), options);
+        let mut again = session.repair_draft(options);
         if again.is_untouched() {
             break;
         }

@@ -11,7 +11,7 @@ use foxwedge_core::{
 };
 use serde_json::Value;
 
-use crate::{Random, damaged_history, spelled};
+use crate::{Random, damaged_history, results_beside_calls, spelled};
 
 mod judge;
 mod least;
@@ -172,13 +172,29 @@ pub fn campaign(options: &LawOptions) -> LawTally {
     tally
 }
 
+/// Runs all cases in sequence, on histories with tool results in the message of their call.
+pub fn own_results_campaign(options: &LawOptions) -> LawTally {
+    let mut tally = LawTally::default();
+    for seed in options.seed..options.seed + options.cases {
+        let case = LawCase { agent: None, ..LawCase::draw(seed, options) };
+        let mut random = Random::new(seed);
+        let value = results_beside_calls(&mut random, case.wire.name(), case.size);
+        tally.cases += 1;
+        run_document(&case, spelled(&mut random, &value), &mut tally);
+    }
+    tally
+}
+
 /// Runs one case. If it breaks a law, the document is shrunk before it is reported.
 pub fn run(case: &LawCase, tally: &mut LawTally) {
     tally.cases += 1;
-    if let Some(agent) = case.agent {
-        return session::run(case, agent, tally);
+    match case.agent {
+        Some(agent) => session::run(case, agent, tally),
+        None => run_document(case, case.document(), tally),
     }
-    let document = case.document();
+}
+
+fn run_document(case: &LawCase, document: String, tally: &mut LawTally) {
     if let Err((law, what)) = judge(case, &document, tally) {
         let breaks = |document: &str| {
             let seen = judge(case, document, &mut LawTally::default()).err();

@@ -5,7 +5,7 @@
 use foxwedge_core::{CheckOptions, OrphanPolicy, Policy, UnansweredPolicy, check};
 use foxwedge_formats::{AiSdkList, outline_options};
 use foxwedge_sessions::{SessionAgent, detect_agent, read, readable_text};
-use foxwedge_testkit::{Random, damage_list, message_list};
+use foxwedge_testkit::{Random, damage_list, message_list, move_list_results, spell_as_version_4};
 use serde_json::{Value, json};
 
 /// Lists of each kind.
@@ -74,6 +74,15 @@ fn events(list: &[Value]) -> Vec<ListEvent> {
             continue;
         }
         for part in parts.iter().filter(|part| part["providerExecuted"] != true) {
+            let invocation = &part["toolInvocation"];
+            if invocation.is_object() {
+                let id = text(&invocation["toolCallId"]);
+                events.push(ListEvent::Call(id.clone()));
+                if invocation.get("result").is_some() {
+                    events.push(ListEvent::Result(id));
+                }
+                continue;
+            }
             let id = text(&part["toolCallId"]);
             match (part["type"].as_str().unwrap_or_default(), part["state"].as_str()) {
                 ("tool-call", _) => events.push(ListEvent::Call(id)),
@@ -126,7 +135,7 @@ fn contents(list: &[Value]) -> Vec<String> {
         match value {
             Value::Object(fields) => fields.iter().for_each(|(key, value)| match value {
                 Value::String(text)
-                    if matches!(&**key, "text" | "value" | "output" | "errorText") =>
+                    if matches!(&**key, "text" | "value" | "output" | "errorText" | "result") =>
                 {
                     all.push(text.clone());
                 }
@@ -154,26 +163,34 @@ fn judge(agent: SessionAgent, kind: AiSdkList, seed: u64) -> (usize, usize) {
             damage_list(&mut random, &mut list);
         }
     }
-    let text = written(&list);
+    judge_damaged(agent, policy, seed, &list)
+}
+
+/// Every law on a list that may be damaged.
+fn judge_damaged(agent: SessionAgent, policy: Policy, seed: u64, list: &[Value]) -> (usize, usize) {
+    let text = written(list);
     let (fixed, before, after) = repaired(agent, policy, &text);
     let context = format!("seed {seed}\nbefore {text}\nafter {fixed}");
     let parsed: Vec<Value> = serde_json::from_str(&fixed).expect(&context);
     assert_eq!(after, 0, "findings are left: {context}");
     assert_eq!(refused(&parsed), None, "{context}");
     assert_eq!(repaired(agent, policy, &fixed).0, fixed, "not idempotent: {context}");
-    assert_eq!(before > 0, refused(&list).is_some() || text != fixed, "{context}");
+    assert_eq!(before > 0, refused(list).is_some() || text != fixed, "{context}");
     if policy != Policy::default() {
         return (usize::from(before > 0), usize::from(before == 0));
     }
-    for content in contents(&list) {
+    for content in contents(list) {
         let spelled = Value::String(content).to_string();
         let inside = spelled.trim_matches('"');
         assert!(fixed.contains(inside), "{inside} is lost: {context}");
     }
     // What no repair concerns keeps its bytes: what the user said, and what needs no result.
     for (message, line) in list.iter().zip(list.iter().map(Value::to_string)) {
-        let parts = message["parts"].as_array();
-        let is_open = |part: &Value| part["toolCallId"].is_string();
+        let parts = message["parts"].as_array().or(message["content"].as_array());
+        let is_open = |part: &Value| match message["parts"].is_array() {
+            true => part["toolCallId"].is_string() || part["toolInvocation"].is_object(),
+            false => part["type"] == "tool-result",
+        };
         let has_calls = parts.is_some_and(|parts| parts.iter().any(is_open));
         let untouched = match message["role"].as_str().unwrap_or_default() {
             "user" | "system" => true,
@@ -205,6 +222,43 @@ fn the_laws_hold_for_lists_of_ui_messages() {
 #[test]
 fn the_laws_hold_for_lists_of_model_messages() {
     hold(SessionAgent::AiSdkModel, AiSdkList::Model);
+}
+
+#[test]
+fn the_laws_hold_for_lists_of_version_4() {
+    let (mut broken, mut sound) = (0, 0);
+    for seed in 1..=LISTS {
+        let mut random = Random::new(seed);
+        let mut list = message_list(&mut random, AiSdkList::Ui);
+        for _ in 0..random.below(4) {
+            if !list.is_empty() {
+                damage_list(&mut random, &mut list);
+            }
+        }
+        spell_as_version_4(&mut list);
+        let (one, other) = judge_damaged(SessionAgent::AiSdkUi, policy(seed), seed, &list);
+        broken += one;
+        sound += other;
+    }
+    assert!(broken > 50 && sound > 50, "{broken} broken, {sound} sound");
+}
+
+#[test]
+fn the_laws_hold_for_results_in_the_message_of_their_call() {
+    let kinds =
+        [(SessionAgent::AiSdkUi, AiSdkList::Ui), (SessionAgent::AiSdkModel, AiSdkList::Model)];
+    let mut broken = 0;
+    for seed in 1..=LISTS {
+        let (agent, kind) = kinds[usize::from(seed % 3 > 0)];
+        let mut random = Random::new(seed);
+        let mut list = message_list(&mut random, kind);
+        move_list_results(&mut random, &mut list);
+        if random.chance(30) && !list.is_empty() {
+            damage_list(&mut random, &mut list);
+        }
+        broken += judge_damaged(agent, policy(seed), seed, &list).0;
+    }
+    assert!(broken > 50, "{broken}");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use foxwedge_core::{
     Format, OrphanPolicy, PlaceholderLanguage, Policy, Profile, TailPolicy, UnansweredPolicy,
 };
-use foxwedge_testkit::laws::{LawCase, LawOptions, LawTally, mutations, run};
+use foxwedge_testkit::laws::{
+    LawCase, LawOptions, LawTally, campaign, conversion, mutations, own_results_campaign, run,
+    session,
+};
 
 /// Cases for each format, profile and policy.
 const CASES: u64 = 256;
@@ -64,6 +67,23 @@ fn fix_does_what_check_promises_whatever_was_done_to_a_document() {
 }
 
 #[test]
+fn the_laws_hold_for_results_in_the_message_of_their_call() {
+    for wire in [Format::Anthropic, Format::Gemini, Format::Bedrock] {
+        let options =
+            LawOptions { cases: 2_000, size: 10, wire: Some(wire), ..LawOptions::default() };
+        let tally = own_results_campaign(&options);
+        let broken: Vec<String> = tally
+            .violations
+            .iter()
+            .take(3)
+            .map(|breach| format!("{} {}\n{}", breach.law, breach.document, breach.what))
+            .collect();
+        assert!(broken.is_empty(), "{}:\n{}", tally.violations.len(), broken.join("\n\n"));
+        assert!(tally.findings.contains_key(&304), "{:?}", tally.findings);
+    }
+}
+
+#[test]
 fn the_laws_hold_for_openai_chat() {
     hold(Format::OpenaiChat);
 }
@@ -91,4 +111,27 @@ fn the_laws_hold_for_bedrock() {
 #[test]
 fn the_laws_hold_for_gemini_interactions() {
     hold(Format::GeminiInteractions);
+}
+
+/// Seeds of campaigns that once broke a law.
+#[test]
+fn the_laws_hold_for_the_seeds_that_broke_one() {
+    type Campaign = fn(&LawOptions) -> LawTally;
+    let table: [(Campaign, &[u64]); 3] = [
+        (
+            campaign,
+            &[
+                6_000_985, 6_002_642, 6_023_576, 21_002_203, 21_019_762, 21_031_907, 21_037_201,
+                21_051_820,
+            ],
+        ),
+        (session::mutated::campaign, &[9_473_955, 9_534_495, 9_510_950]),
+        (conversion::campaign, &[302_647, 314_822]),
+    ];
+    for (campaign, seeds) in table {
+        for &seed in seeds {
+            let tally = campaign(&LawOptions { cases: 1, seed, ..LawOptions::default() });
+            assert!(tally.violations.is_empty(), "seed {seed}: {:#?}", tally.violations);
+        }
+    }
 }

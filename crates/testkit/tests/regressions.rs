@@ -6,7 +6,7 @@ mod session_files;
 #[path = "regressions/session_records.rs"]
 mod session_records;
 
-use foxwedge_core::{Format, Policy, Profile, TailPolicy, UnansweredPolicy};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, TailPolicy, UnansweredPolicy};
 use serde_json::{Value, json};
 use support::{asked, bold, fixed, mended, report};
 
@@ -477,4 +477,16 @@ fn instructions_at_the_beginning_became_a_user_message_and_cost_the_thinking() {
     assert!(body["system"].to_string().contains("Be brief."), "{body}");
     assert_eq!(body["messages"].as_array().map(Vec::len), Some(3), "{body}");
     assert_eq!(body["messages"][1]["content"][0], thinking, "{body}");
+}
+
+#[test]
+fn an_empty_reply_was_removed_although_all_that_followed_it_was_removed_too() {
+    let document = |last: Value| json!([user("go"), {"role": "assistant", "content": []}, {"role": "user", "content": last}]);
+    let stray = json!([{"type": "tool_result", "tool_use_id": "gone", "content": "x"}]);
+    let policy = Policy { orphans: OrphanPolicy::Drop, ..bold(Profile::Anthropic).policy };
+    let options = foxwedge_core::CheckOptions { policy, ..bold(Profile::Anthropic) };
+    for last in [json!([]), stray] {
+        let fixed = mended(Format::Anthropic, &options, &document(last).to_string());
+        assert_eq!(fixed.list().len(), 2, "the last reply may be empty: {}", fixed.text);
+    }
 }

@@ -1,5 +1,7 @@
 //! Repairs content: arguments, names, empty answers, empty texts, empty messages.
 
+use std::collections::HashSet;
+
 use super::{
     ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, ids::hash, is_allowed, media,
     state::RepairState,
@@ -8,10 +10,11 @@ use crate::sorting::sort_by_key;
 use crate::{
     check::{self, CheckOptions, display_id},
     draft::{
-        AnswerShape, ArgumentsShape, ContentShape, Draft, Format, Message, MessageFlags,
-        MessageLayout, Part, PartKind, Role, TextShape,
+        AnswerShape, ArgumentsShape, ContentShape, Draft, Format, MessageFlags, MessageLayout,
+        Part, PartKind, Role, TextShape,
     },
     lone_surrogates, placeholder,
+    policy::OrphanPolicy,
     profile::Profile,
     report::Strategy,
     rules::{RuleSet, empty_text, unresolved_reference},
@@ -411,23 +414,16 @@ fn remove_empty_messages(state: &mut RepairState<'_, '_>, rules: RuleSet, early:
     let draft = state.draft();
     let mut removed = Vec::new();
     let mut empty = messages_with(state, &draft, 301);
-    if state.options.profile == Profile::Anthropic && rules.has(501) {
-        // The last reply may be empty, and reasoning after it is removed first.
-        let only_reasoning = |message: &Message| {
-            let reasoning = |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(_));
-            let parts = draft.parts_of(message);
-            message.role.is_assistant() && !parts.is_empty() && parts.iter().all(reasoning)
-        };
-        let end = draft.messages.iter().rev().take_while(|message| only_reasoning(message));
-        let last = draft.messages.len().checked_sub(end.count() + 1);
-        let is_reply = |at: usize| draft.messages[at].role.is_assistant();
-        empty.retain(|&at| Some(at) != last || !is_reply(at));
-    }
     if let Some(at) = message_to_fill(state, &draft, 301) {
         if !early {
             fill_message(state, at, 301);
         }
         empty.retain(|&other| other != at);
+    }
+    if state.options.profile == Profile::Anthropic
+        && let Some(last) = reply_that_becomes_last(state, &draft, rules, &empty)
+    {
+        empty.retain(|&at| at != last);
     }
     for at in empty {
         removed.push(at);
@@ -440,4 +436,45 @@ fn remove_empty_messages(state: &mut RepairState<'_, '_>, rules: RuleSet, early:
         );
     }
     state.remove_messages(&removed);
+}
+
+/// The reply that becomes the last message, because all messages after it are removed. It may be
+/// empty.
+fn reply_that_becomes_last(
+    state: &RepairState<'_, '_>,
+    draft: &Draft<'_>,
+    rules: RuleSet,
+    empty: &[usize],
+) -> Option<usize> {
+    let drops_orphans = rules.has(102) && state.policy().orphans == OrphanPolicy::Drop;
+    let calls: HashSet<&str> = match drops_orphans {
+        true => draft.message_parts().filter_map(|part| called_id(&part.kind)).collect(),
+        false => HashSet::new(),
+    };
+    let is_removed = |part: &Part<'_>, is_reply: bool| match &part.kind {
+        PartKind::Reasoning(_) => is_reply && rules.has(501),
+        PartKind::Answer(answer) => {
+            drops_orphans && !is_reply && answer.id.as_deref().is_some_and(|id| !calls.contains(id))
+        }
+        _ => false,
+    };
+    let empty: HashSet<usize> = empty.iter().copied().collect();
+    let vanishes = |at: &usize| {
+        let message = &draft.messages[*at];
+        let (parts, is_reply) = (draft.parts_of(message), message.role.is_assistant());
+        let has_only_removed =
+            !parts.is_empty() && parts.iter().all(|part| is_removed(part, is_reply));
+        has_only_removed || !is_reply && empty.contains(at)
+    };
+    let end = (0..draft.messages.len()).rev().take_while(vanishes).count();
+    let last = draft.messages.len().checked_sub(end + 1).filter(|_| end > 0)?;
+    draft.messages[last].role.is_assistant().then_some(last)
+}
+
+/// The id of a call.
+fn called_id<'p>(kind: &'p PartKind<'_>) -> Option<&'p str> {
+    match kind {
+        PartKind::Call(call) => call.id.as_deref(),
+        _ => None,
+    }
 }

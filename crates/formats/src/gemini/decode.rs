@@ -7,7 +7,7 @@ use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
     PartNotes, ReasoningSignature, ToolCallPart, ToolResultPart,
     decode::{
-        BlockDecodeFormat, parse_role, read_arguments, read_content, read_text, reasoning_part,
+        BlockDecodeFormat, read_arguments, read_content, read_role, read_text, reasoning_part,
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
@@ -39,14 +39,11 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 pub(crate) fn read_message<'a>(content: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
-    let role = match content.get("role") {
-        // The role may be omitted; it is then the user.
-        Some(role) if !role.is_null() => match &*role.text()? {
-            "function" | "tool" => ModelRole::User,
-            role => parse_role(role)?,
-        },
-        _ => ModelRole::User,
-    };
+    // The role may be omitted; it is then the user. So are the roles of tool results.
+    let role = content.get("role").filter(|role| !role.is_null());
+    let is_user = role
+        .is_none_or(|role| role.text().is_some_and(|role| matches!(&*role, "function" | "tool")));
+    let role = if is_user { ModelRole::User } else { read_role(content, "parts")? };
     let parts = content.get("parts");
     // Other formats allow a string here.
     if let Some(text) = parts.filter(|parts| parts.text().is_some()) {

@@ -10,7 +10,7 @@ use crate::conversation::{
     PartNotes, PartPlacement, ReasoningSignature, TextCitation, ToolCallPart, ToolResultPart,
     decode::{
         BlockDecodeFormat, inline_media, parse_role, read_arguments, read_content, read_free_text,
-        read_text, reasoning_part, unknown_fields, url_media,
+        read_role, read_text, reasoning_part, unknown_fields, url_media,
     },
     media::media_type_of,
 };
@@ -42,19 +42,20 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
-    match &*message.text("role")? {
-        "tool" => Some(read_tool_message(message, message.non_empty_text("tool_call_id"))),
+    match message.text("role").as_deref() {
+        Some("tool") => Some(read_tool_message(message, message.non_empty_text("tool_call_id"))),
         // Legacy form: the result names its tool instead of a call id.
-        "function" => Some(read_tool_message(message, None)),
-        "assistant" => Some(read_assistant(message)),
+        Some("function") => Some(read_tool_message(message, None)),
+        Some("assistant") => Some(read_assistant(message)),
         role => {
+            // Calls of an unknown role stay with it: nothing else can hold them.
+            let is_unknown = role.and_then(parse_role).is_none();
+            if is_unknown && message.get("tool_calls").is_some_and(|calls| !calls.is_null()) {
+                return None;
+            }
+            let role = read_role(message, "content")?;
             let parts = read_content(message.get("content"), &DECODE_FORMAT);
-            Some(ModelMessage::read(
-                parse_role(role)?,
-                parts,
-                WIRE,
-                message.others(&["role", "content"]),
-            ))
+            Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
         }
     }
 }

@@ -8,8 +8,15 @@ use foxwedge_core::{
 use foxwedge_formats::model::{Loss, LossKind, LossLocation};
 use foxwedge_json::{array_elements, field_text, field_value, quote};
 
+use super::part::INVOCATION;
+
 /// Appends a part to a list of blocks. Returns `false` for a part that has no equivalent.
 pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bool {
+    // A tool part of version 4 holds its fields in an object.
+    let tool_part = match &part.kind {
+        PartKind::Call(_) => field_value(source, part.span, INVOCATION).unwrap_or(part.span),
+        _ => part.span,
+    };
     let value = |key: &str| field_value(source, part.span, key).map(|value| value.of(source));
     match &part.kind {
         PartKind::Text(_) => {
@@ -33,10 +40,12 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
         }
         // A call that waits for an approval is not paired, but it is a call.
         PartKind::Call(_) | PartKind::Other => {
+            let value =
+                |key: &str| field_value(source, tool_part, key).map(|value| value.of(source));
             let (Some(id), Some(name)) = (value("toolCallId"), tool_name(source, part.span)) else {
                 return false;
             };
-            let input = value("input").unwrap_or("{}");
+            let input = value("input").or_else(|| value("args")).unwrap_or("{}");
             let name = quote(&name);
             out.push_str(&format!(
                 "{{\"type\":\"tool_use\",\"id\":{id},\"name\":{name},\"input\":{input}}}"
@@ -84,6 +93,9 @@ fn tool_name(source: &str, part: Span) -> Option<Cow<'_, str>> {
     let kind = field_text(source, part, "type")?;
     match &*kind {
         "tool-call" | "dynamic-tool" => field_text(source, part, "toolName"),
+        "tool-invocation" if field_value(source, part, INVOCATION).is_some() => {
+            field_text(source, field_value(source, part, INVOCATION)?, "toolName")
+        }
         "tool-approval-request" | "tool-approval-response" => None,
         name => name.strip_prefix("tool-").map(|name| Cow::Owned(name.to_owned())),
     }
@@ -100,6 +112,11 @@ fn write_output(out: &mut String, source: &str, part: Span) -> bool {
         None => quote(placeholder_text(MissingAnswer::Denied, PlaceholderLanguage::English)),
     };
     let value = |key: &str| field_value(source, part, key);
+    // A tool part of version 4.
+    if let Some(result) = value(INVOCATION).and_then(|it| field_value(source, it, "result")) {
+        out.push_str(&text(result));
+        return false;
+    }
     // A tool part of a `UIMessage`.
     if let Some(state) = field_text(source, part, "state") {
         let written = match (&*state, value("output"), value("errorText")) {
@@ -167,7 +184,8 @@ fn media_block(source: &str, part: Span) -> Option<String> {
         field_text(source, part, "type").as_deref(),
         Some("image" | "image-data" | "image-url")
     );
-    let known = field_text(source, part, "mediaType");
+    // Version 4 has another name for it.
+    let known = ["mediaType", "mimeType"].iter().find_map(|key| field_text(source, part, key));
     let (media_type, data) = match data.strip_prefix("data:").and_then(|url| url.split_once(',')) {
         Some((head, data)) => {
             (head.strip_suffix(";base64").map(str::to_owned)?, Cow::Owned(data.to_owned()))

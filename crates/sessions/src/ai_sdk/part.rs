@@ -23,7 +23,13 @@ pub(super) struct AiSdkPart<'a> {
     pub(super) output: Option<Span>,
     pub(super) error_text: Option<Span>,
     pub(super) provider_executed: bool,
+    /// Whether it is a tool part of version 4, which holds its fields in an object. Its state is
+    /// given as in later versions.
+    pub(super) is_invocation: bool,
 }
+
+/// The object in a tool part of version 4.
+pub(super) const INVOCATION: &str = "toolInvocation";
 
 impl<'a> AiSdkPart<'a> {
     /// The call of this part.
@@ -72,7 +78,7 @@ pub(super) fn read_parts<'a>(
 }
 
 fn read_part<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<AiSdkPart<'a>> {
-    const FIELDS: [&[u8]; 8] = [
+    const FIELDS: [&[u8]; 9] = [
         b"type",
         b"text",
         b"toolCallId",
@@ -81,6 +87,7 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<AiSd
         b"output",
         b"errorText",
         b"providerExecuted",
+        INVOCATION.as_bytes(),
     ];
     let mut kind = None;
     let mut part = AiSdkPart {
@@ -93,7 +100,9 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<AiSd
         output: None,
         error_text: None,
         provider_executed: false,
+        is_invocation: false,
     };
+    let mut invocation = None;
     let mut once = UniqueFields::default();
     part.span = scan.object(|scan, key, _| {
         once.check_known(scan, &FIELDS, key)?;
@@ -109,11 +118,54 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<AiSd
             b"output" => part.output = Some(scan.skip()?),
             b"errorText" => part.error_text = Some(scan.skip()?),
             b"providerExecuted" => part.provider_executed = is_true(scan, source)?,
+            b"toolInvocation" if scan.shape()? == JsonShape::Object => {
+                invocation = Some(read_invocation(scan, source)?);
+            }
             _ => drop(scan.skip()?),
         }
         Ok(())
     })?;
     let Some(kind) = kind else { return scan.fail("a part has no `type`") };
     part.kind = kind.text(source);
+    Ok(match invocation.filter(|_| part.kind == "tool-invocation") {
+        Some(invocation) => AiSdkPart { span: part.span, kind: part.kind, ..invocation },
+        None => part,
+    })
+}
+
+/// Reads the object in a tool part of version 4.
+fn read_invocation<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<AiSdkPart<'a>> {
+    let mut part = AiSdkPart {
+        span: Span::NOWHERE,
+        kind: Cow::Borrowed(""),
+        text: TextShape::Empty,
+        call_id: None,
+        tool_name: None,
+        state: None,
+        output: None,
+        error_text: None,
+        provider_executed: false,
+        is_invocation: true,
+    };
+    let mut once = UniqueFields::default();
+    part.span = scan.object(|scan, key, _| {
+        once.check_known(scan, &[b"toolCallId", b"toolName", b"state", b"result"], key)?;
+        match key {
+            b"toolCallId" => part.call_id = read_non_empty(scan, source)?,
+            b"toolName" => part.tool_name = read_non_empty(scan, source)?,
+            b"state" => part.state = read_non_empty(scan, source)?,
+            b"result" => part.output = Some(scan.skip()?),
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    part.state = match part.state.as_deref() {
+        Some("partial-call") => Some(Cow::Borrowed("input-streaming")),
+        Some("call") => Some(Cow::Borrowed("input-available")),
+        // The SDK looks for the field, which is missing if the tool returned nothing.
+        Some("result") if part.output.is_none() => Some(Cow::Borrowed("input-available")),
+        Some("result") => Some(Cow::Borrowed("output-available")),
+        _ => None,
+    };
     Ok(part)
 }

@@ -63,8 +63,14 @@ pub(crate) fn read_ui_message<'a>(
 fn push_reply<'a>(reader: &mut OutlineReader<'a>, span: Span, parts: &[AiSdkPart<'a>]) {
     let flags = MessageFlags::default();
     let is_steering = |part: &AiSdkPart<'_>| part.kind == "steering-message";
+    // In version 4, a text after a call begins a step.
+    let ends_step =
+        |part: &AiSdkPart<'_>, next: &AiSdkPart<'_>| part.is_invocation && next.kind == "text";
     let steps = parts.chunk_by(|part, next| {
-        !is_steering(part) && !is_steering(next) && next.kind != "step-start"
+        !is_steering(part)
+            && !is_steering(next)
+            && !ends_step(part, next)
+            && next.kind != "step-start"
     });
     for step in steps {
         for part in step {
@@ -100,8 +106,9 @@ fn part_kind<'a>(part: &AiSdkPart<'a>) -> PartKind<'a> {
         "text" => PartKind::Text(part.text),
         "reasoning" => PartKind::Reasoning(SignatureState::Plain),
         "file" => PartKind::Media,
-        "source-url" | "source-document" | "step-start" | "steering-message" | "custom"
-        | "reasoning-file" => PartKind::Other,
+        // `source` is of version 4.
+        "source-url" | "source-document" | "source" | "step-start" | "steering-message"
+        | "custom" | "reasoning-file" => PartKind::Other,
         kind if kind.starts_with("data-") => PartKind::Other,
         _ if is_tool_part(part) => part.call(tool_name(part)),
         _ => PartKind::Unknown,
@@ -111,6 +118,7 @@ fn part_kind<'a>(part: &AiSdkPart<'a>) -> PartKind<'a> {
 /// Whether a part is a tool part in a known state.
 fn is_tool_part(part: &AiSdkPart<'_>) -> bool {
     let named = match part.kind.strip_prefix("tool-") {
+        Some(_) if part.is_invocation => part.tool_name.is_some(),
         Some(name) => !name.is_empty(),
         None => part.kind == "dynamic-tool" && part.tool_name.is_some(),
     };
@@ -140,6 +148,7 @@ fn has_result(part: &AiSdkPart<'_>) -> bool {
 
 fn tool_name<'a>(part: &AiSdkPart<'a>) -> Option<Cow<'a, str>> {
     match &part.kind {
+        _ if part.is_invocation => part.tool_name.clone(),
         Cow::Borrowed(kind) if kind.starts_with("tool-") => kind.get(5..).map(Cow::Borrowed),
         Cow::Owned(kind) if kind.starts_with("tool-") => {
             kind.get(5..).map(|name| Cow::Owned(name.to_owned()))

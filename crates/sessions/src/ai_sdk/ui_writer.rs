@@ -11,7 +11,7 @@ use foxwedge_json::{
     write_patched,
 };
 
-use super::approval::text_of_unstarted;
+use super::{approval::text_of_unstarted, part::INVOCATION};
 use crate::{
     ParsedSession,
     derived_id::derive_uuid,
@@ -103,6 +103,11 @@ impl UiPartPlan {
 
 /// Closes a tool part: as denied if the user denied it, else as failed with this text.
 fn close_tool_part(source: &str, part: Span, text: &str) -> Vec<OutputChunk> {
+    if let Some(changes) = invocation_changes(source, part, text) {
+        let mut out = SpliceWriter::new(source, &[]);
+        write_patched(&mut out, part, vec![(INVOCATION, FieldChange::Nested(changes))]);
+        return out.finish();
+    }
     let approval = field_value(source, part, "approval");
     let approved = approval.and_then(|approval| field_value(source, approval, "approved"));
     let state = |state: &str| ("state", FieldChange::Text(quote(state)));
@@ -130,6 +135,23 @@ fn close_tool_part(source: &str, part: Span, text: &str) -> Vec<OutputChunk> {
     let mut out = SpliceWriter::new(source, &[]);
     write_patched(&mut out, part, changes);
     out.finish()
+}
+
+/// Closes a tool part of version 4, which has no state for failures. `None` for later versions.
+fn invocation_changes<'c>(source: &str, part: Span, text: &str) -> Option<FieldChanges<'c>> {
+    let kind = field_text(source, part, "type")?;
+    let invocation = field_value(source, part, INVOCATION).filter(|_| kind == "tool-invocation")?;
+    let state = field_text(source, invocation, "state")?;
+    let is_unstarted = state == "partial-call";
+    let text = if is_unstarted { text_of_unstarted(MissingAnswer::NotStarted, text) } else { text };
+    let mut changes = vec![
+        ("state", FieldChange::Text(quote("result"))),
+        ("result", FieldChange::Text(quote(text))),
+    ];
+    if field_value(source, invocation, "args").is_none() {
+        changes.push(("args", FieldChange::Text("{}".to_owned())));
+    }
+    Some(changes)
 }
 
 /// A new message of the user.

@@ -55,6 +55,28 @@ pub fn damage_list(random: &mut Random, list: &mut Vec<Value>) {
     }
 }
 
+/// Writes the tool parts of a `UIMessage` list as version 4 does.
+pub fn spell_as_version_4(list: &mut [Value]) {
+    for message in list {
+        for part in message["parts"].as_array_mut().into_iter().flatten() {
+            let kind = part["type"].as_str().unwrap_or_default();
+            let Some(name) = kind.strip_prefix("tool-") else { continue };
+            let result = ["output", "errorText"].into_iter().find(|key| part.get(*key).is_some());
+            let state = match (result, part["state"].as_str()) {
+                (Some(_), _) => "result",
+                (None, Some("input-streaming")) => "partial-call",
+                (None, _) => "call",
+            };
+            let mut invocation = json!({"state": state, "toolCallId": part["toolCallId"],
+                "toolName": name, "args": part["input"]});
+            if let Some(result) = result {
+                invocation["result"] = part[result].clone();
+            }
+            *part = json!({"type": "tool-invocation", "toolInvocation": invocation});
+        }
+    }
+}
+
 /// Takes the result from a tool part of a `UIMessage`.
 fn open_tool_part(random: &mut Random, part: &mut Value) {
     let table = [

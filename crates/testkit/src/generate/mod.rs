@@ -19,6 +19,7 @@ mod fields;
 mod spelled;
 mod session;
 mod message_list;
+mod own_results;
 mod long;
 mod answer;
 #[cfg(test)]
@@ -28,7 +29,8 @@ use serde_json::{Map, Value};
 
 pub use answer::answer;
 pub use long::long;
-pub use message_list::{damage_list, message_list};
+pub use message_list::{damage_list, message_list, spell_as_version_4};
+pub use own_results::{move_list_results, results_beside_calls};
 pub use pairs::PLACEHOLDERS;
 pub use session::{SessionFile, session_file};
 pub use spelled::spelled;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    CallMatching,
+    matching::{CallMatching, MatchOutcome, MatchedResult},
     reading::{DocumentReading, OracleBlock, OracleBlockKind, OracleMessage, OracleRole, text},
 };
 use crate::{PLACEHOLDERS, dialect::TestFormat};
@@ -28,7 +28,13 @@ pub fn lost_user(format: &str, before: &Value, after: &Value) -> bool {
 pub fn calls_before_assistant(format: &str, document: &Value) -> usize {
     let Some(format) = TestFormat::named(format) else { return 0 };
     let reading = DocumentReading::new(format, document);
-    let speaks = |at: usize| reading.role(at) == Some(OracleRole::Assistant);
+    let matching = CallMatching::new(&reading);
+    // The model's role may have the name of another format, which a repair corrects.
+    let is_model = |message: &OracleMessage<'_>| {
+        let name = text(message.value, "role").filter(|_| !message.known);
+        message.role == OracleRole::Assistant || matches!(name, Some("assistant" | "model" | "ai"))
+    };
+    let speaks = |at: usize| reading.messages.get(at).is_some_and(is_model);
     // An empty message does not separate others.
     let blank = |block: &OracleBlock<'_>| {
         let value = text(block.value, "text").or(block.value.as_str());
@@ -37,18 +43,24 @@ pub fn calls_before_assistant(format: &str, document: &Value) -> usize {
     let silent =
         |at: &usize| reading.messages.get(*at).is_some_and(|it| it.blocks.iter().all(blank));
     let next = |at: usize| (at + 1..).find(|at| !silent(at)).unwrap_or(at + 1);
-    let calls = |at: usize| reading.messages[at].calls() && speaks(next(at));
+    let calls = |at: usize| {
+        speaks(at) && reading.messages[at].has(OracleBlockKind::Call) && speaks(next(at))
+    };
     // Gemini accepts a turn of several messages if all its results are after the last of them.
     let together = |at: usize| {
         let first = (0..=at).rev().take_while(|before| speaks(*before)).last().unwrap_or(at);
         let last = (at..reading.messages.len()).take_while(|behind| speaks(*behind)).last();
-        let count = |kind: OracleBlockKind, at: usize| {
-            let blocks = reading.messages.get(at).map_or(&[][..], |message| &message.blocks);
-            blocks.iter().filter(|block| block.kind == kind).count()
-        };
         let last = last.unwrap_or(at);
-        let called: usize = (first..=last).map(|at| count(OracleBlockKind::Call, at)).sum();
-        count(OracleBlockKind::Answer, last + 1) >= called
+        let next = (last + 1..reading.messages.len()).find(|at| speaks(*at));
+        let behind = last + 1..next.unwrap_or(reading.messages.len());
+        let answered = |call: usize| {
+            let own = |answer: &MatchedResult<'_>| answer.fate == MatchOutcome::Of(call);
+            let mut answers = matching.answers.iter().filter(|answer| own(answer));
+            answers.any(|answer| behind.contains(&answer.position.0))
+        };
+        let calls = matching.calls.iter().enumerate();
+        let mut calls = calls.filter(|(_, call)| (first..=last).contains(&call.position.0));
+        calls.all(|(call, _)| answered(call))
     };
     let loose = |at: &usize| calls(*at) && !(format == TestFormat::Gemini && together(*at));
     (0..reading.messages.len()).filter(loose).count()

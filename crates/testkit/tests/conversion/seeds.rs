@@ -308,3 +308,21 @@ fn b1_15_tools_as_text_leave_no_call_and_no_answer() {
         }
     }
 }
+
+#[test]
+fn text_beside_something_unknown_is_kept_whatever_the_role_of_its_message() {
+    let unknown = json!({"type": "hologram", "x": 1});
+    for role in [json!(1), json!("robot")] {
+        let chat = json!([{"role": role, "content": [{"type": "text", "text": "asks"}, unknown]}]);
+        let gemini = json!([{"role": role, "parts": [{"text": "asks"}, unknown]}]);
+        for (from, to, document) in [
+            (Format::OpenaiChat, Profile::Anthropic, &chat),
+            (Format::Anthropic, Profile::OpenaiChat, &chat),
+            (Format::Gemini, Profile::OpenaiChat, &gemini),
+        ] {
+            let converted = sent(from, to, &document.to_string());
+            assert!(converted.body.contains("asks"), "{document} {}", converted.body);
+            assert_eq!(lost(&converted), [LossKind::Unknown], "{document}");
+        }
+    }
+}

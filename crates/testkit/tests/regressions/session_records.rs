@@ -1,11 +1,12 @@
 //! What once went wrong with the place and the links of records in session files.
 
-use foxwedge_core::{Policy, TailPolicy};
-use foxwedge_sessions::SessionAgent;
+use foxwedge_core::{OrphanPolicy, Policy, TailPolicy};
+use foxwedge_formats::outline_options;
+use foxwedge_sessions::{SessionAgent, read, readable_text};
 use foxwedge_testkit::{
     laws::{
         LawTally,
-        session::{case, judge, mutated},
+        session::{case, judge, mutated, see},
     },
     session_view,
 };
@@ -213,4 +214,90 @@ fn results_behind_a_reply_of_thinking_only_brought_it_into_the_conversation() {
     let (fixed, left) = spared_session(SessionAgent::ClaudeCode, &file);
     assert_eq!(left, Vec::<u16>::new(), "{fixed}");
     assert!(fixed.contains("thinking"), "{fixed}");
+}
+
+#[test]
+fn a_child_of_a_renamed_record_with_a_copy_kept_its_old_parent() {
+    let second = record("r1", Some("r2"), "assistant", says("well"));
+    let file = [
+        record("r1", None, "user", json!("go")),
+        record("r2", None, "user", json!("what happened")),
+        second.clone(),
+        second,
+        record("r3", Some("r1"), "user", json!("and now?")),
+    ];
+    hold(SessionAgent::ClaudeCode, &lines(&file));
+    let (fixed, left) = repaired_session(&file);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let view = session_view("claude-code", fixed.as_bytes());
+    let said = Value::Array(view.messages).to_string();
+    assert!(said.contains("what happened") && said.contains("and now?"), "{fixed}");
+}
+
+#[test]
+fn a_result_written_before_its_reply_was_left_out_when_white_space_ended_the_reply() {
+    let file = [
+        record("r3", Some("r2"), "user", result("gone")),
+        reply("r1", None, called("a")),
+        reply("r2", Some("r1"), says("\n")),
+        record("r4", Some("r3"), "user", result("a")),
+    ];
+    hold(SessionAgent::ClaudeCode, &lines(&file));
+    let (fixed, left) = repaired_session(&file);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let view = session_view("claude-code", fixed.as_bytes());
+    assert!(Value::Array(view.messages).to_string().contains("result of gone"), "{fixed}");
+}
+
+#[test]
+fn words_of_the_user_were_linked_behind_a_reply_of_thinking_only_at_the_end() {
+    let calling = json!([thinks()[0], called("a")[0]]);
+    let file = [
+        reply("r1", None, calling),
+        record("r2", Some("r1"), "user", says("wait")),
+        record("r3", Some("r2"), "user", result("a")),
+        record("r4", Some("r3"), "assistant", thinks()),
+    ];
+    hold(SessionAgent::ClaudeCode, &lines(&file));
+    let (fixed, left) = repaired_session(&file);
+    assert_eq!(left, Vec::<u16>::new(), "{fixed}");
+    let view = session_view("claude-code", fixed.as_bytes());
+    assert!(Value::Array(view.messages).to_string().contains("wait"), "{fixed}");
+}
+
+#[test]
+fn a_root_of_neovate_behind_a_snapshot_took_over_another_conversation() {
+    let message = |id: &str, parent: Option<&str>, role: &str, content: Value| json!({"type": "message", "uuid": id, "parentUuid": parent, "role": role, "sessionId": "s", "content": content});
+    let stray = |id: &str| json!([{"type": "tool-result", "toolCallId": id, "toolName": "f", "result": {}}]);
+    let bystander = message("r1", None, "tool", stray("a"));
+    let file = [
+        bystander.clone(),
+        message("r2", None, "tool", stray("b")),
+        json!({"type": "snapshot", "messageId": "r2", "sessionId": "s"}),
+        message("r3", Some("r2"), "user", says("well?")),
+    ];
+    let policy = Policy { orphans: OrphanPolicy::Drop, ..Policy::default() };
+    let case = case(1, SessionAgent::Neovate, policy, 0);
+    // With a message behind the snapshot, and with a new one instead of the removed one.
+    for count in [4, 3] {
+        let file = lines(&file[..count]);
+        let seen = see(SessionAgent::Neovate, &case.question(), file.as_bytes());
+        let fixed = String::from_utf8_lossy(&seen.expect("it can be read").fixed).into_owned();
+        assert!(fixed.contains(&lines(std::slice::from_ref(&bystander))), "{fixed}");
+        assert!(!fixed.contains("\"toolCallId\":\"b\""), "{fixed}");
+    }
+}
+
+#[test]
+fn what_a_copy_of_a_record_held_besides_its_message_was_lost_uncounted() {
+    let mut copy = record("r1", None, "user", json!("go"));
+    copy["content"] = json!("later");
+    let file = lines(&[record("r1", None, "user", json!("go")), copy]);
+    hold(SessionAgent::ClaudeCode, &file);
+    let text = readable_text(file.as_bytes()).expect("it is text");
+    let question = case(1, SessionAgent::ClaudeCode, Policy::default(), 0).question();
+    let outline = outline_options(question.profile);
+    let session = read(&text, SessionAgent::ClaudeCode, outline).expect("it can be read");
+    let (_, repair) = session.fix(&question);
+    assert_eq!(repair.losses(session.draft()).other_parts_removed, 1);
 }

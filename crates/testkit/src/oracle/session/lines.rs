@@ -29,9 +29,19 @@ pub(super) fn records(bytes: &[u8]) -> Vec<LineRecord> {
 /// Complete records in a line that is not one record: after a truncated one, or several in a row.
 fn saved(text: &str) -> Vec<Value> {
     for (start, _) in text.match_indices('{') {
-        let values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        let values: Vec<Value> = values.map_while(Result::ok).collect();
-        if !values.is_empty() && values.iter().all(is_record) {
+        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        let (mut values, mut end) = (Vec::new(), start);
+        while let Some(Ok(value)) = stream.next() {
+            values.push(value);
+            end = start + stream.byte_offset();
+        }
+        // An element of a list that was cut off is a part of a record, and a comma follows it.
+        let rest = text[end..].trim_start();
+        let stands_alone = text[..start].trim().is_empty() || rest.is_empty();
+        if !values.is_empty()
+            && (stands_alone || rest.starts_with('{'))
+            && values.iter().all(is_record)
+        {
             return values;
         }
     }
@@ -53,13 +63,14 @@ mod tests {
     #[test]
     fn records_are_found_in_damaged_files() {
         let one = r#"{"type":"a","sessionId":"1"}"#;
-        let table: [(&str, usize); 7] = [
+        let table: [(&str, usize); 8] = [
             ("", 0),
             ("ONE\n\nONE\r\n", 2),
             ("ONE\n{\"type\":\"a\",\"uu", 1),
             ("ONEONE", 2),
             ("{\"type\":\"a\",\"message\":{\"id\"ONE\n", 1),
             ("{\"type\":\"a\",\"data\":{\"type\":\"b\",\"uuid\":\"2\"}\n", 0),
+            ("{\"$set\":{\"messages\":[ONE,{\"id\":\"2ONE\n", 1),
             ("\0\0\0ONE\0\n", 1),
         ];
         for (text, expected) in table {
