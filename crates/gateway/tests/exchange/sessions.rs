@@ -99,21 +99,24 @@ async fn referenced_items_are_served_from_memory_or_refused() {
             "{}",
             reply.body
         );
-        let by_item = json!({"model": "m", "input": [
-            {"role": "user", "content": "my name is Ada"},
-            {"type": "item_reference", "id": item},
-            {"role": "user", "content": "and then?"}]});
-        let reply = send_request(
-            &engine,
-            build_request(GatewayEndpoint::Responses, by_item.to_string(), &[]),
-        )
-        .await;
-        assert_eq!(
-            (reply.status.as_u16(), reply.header("x-foxwedge-losses")),
-            (200, ""),
-            "{}",
-            reply.body
-        );
+        // The type of a reference is optional.
+        for reference in [json!({"type": "item_reference", "id": item}), json!({"id": item})] {
+            let by_item = json!({"model": "m", "input": [
+                {"role": "user", "content": "my name is Ada"},
+                reference,
+                {"role": "user", "content": "and then?"}]});
+            let reply = send_request(
+                &engine,
+                build_request(GatewayEndpoint::Responses, by_item.to_string(), &[]),
+            )
+            .await;
+            assert_eq!(
+                (reply.status.as_u16(), reply.header("x-foxwedge-losses")),
+                (200, ""),
+                "{}",
+                reply.body
+            );
+        }
     }
     let table = [
         (
@@ -126,6 +129,7 @@ async fn referenced_items_are_served_from_memory_or_refused() {
             404,
             "item_not_found",
         ),
+        (json!({"model": "m", "input": [{"id": "msg_x"}]}), 404, "item_not_found"),
     ];
     for (body, status, code) in table {
         let reply =

@@ -99,7 +99,12 @@ fn server_state(request: &Value) -> JudgeResult {
 }
 
 fn kind(item: &Value) -> &str {
-    text(item, "type").unwrap_or("message")
+    // A reference needs no type.
+    let is_bare = || {
+        item.as_object().is_some_and(|fields| fields.keys().all(|key| key == "id" || key == "type"))
+    };
+    let has_id = text(item, "id").is_some();
+    text(item, "type").unwrap_or(if has_id && is_bare() { "item_reference" } else { "message" })
 }
 
 fn item_ids(request: &Value, input: &[Value]) -> JudgeResult {

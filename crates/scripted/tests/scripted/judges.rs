@@ -30,6 +30,7 @@ const BEYOND_REPAIR: &[&str] = &[
     "must be the last item",
     // On the server.
     "Item with id 'x'",
+    "Item with id 'msg_###'",
     // Odd types and missing halves of things that are neither calls nor answers.
     ".content: Input should be a valid",
     ".content: Field required",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::reading::{OracleBlockKind, OracleMessage, OracleRole, field, id, text};
 
 /// Whether an item only names another one, which the server has. Its type is optional.
-pub(in crate::oracle) fn is_reference(item: &Value) -> bool {
+pub(crate) fn is_reference(item: &Value) -> bool {
     let bare = || {
         let fields = item.as_object().map_or(0, |fields| fields.len());
         id(item, "id").is_some() && fields == 1 + usize::from(item.get("type").is_some())

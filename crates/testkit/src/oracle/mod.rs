@@ -36,6 +36,7 @@ pub use gist::{
     missing, unsaid,
 };
 pub use inventory::{TextInventory, all_text, inventory, lost};
+pub(crate) use items::is_reference;
 pub use repairs::{calls_before_assistant, has_user, loose_calls, lost_user, owed};
 pub use session::{SessionConversation, plain_walk, session_view, told};
 pub use units::{

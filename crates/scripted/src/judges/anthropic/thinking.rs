@@ -41,27 +41,39 @@ fn not_last(messages: &[Value]) -> JudgeResult {
     Ok(())
 }
 
-/// The turn whose results are at the end begins with thinking.
+/// The turn whose results are at the end begins with thinking. A tool loop is one turn: without
+/// interleaved thinking only its first step thinks.
 fn first(messages: &[Value]) -> JudgeResult {
     let Some((last, before)) = messages.split_last() else { return Ok(()) };
-    if role(last) != "user" || !blocks_of(last).iter().any(|block| has_type(block, "tool_result")) {
+    let has_results = |message: &Value| {
+        role(message) == "user"
+            && blocks_of(message).iter().any(|block| has_type(block, "tool_result"))
+    };
+    if !has_results(last) {
         return Ok(());
     }
+    let asks = |message: &Value| role(message) == "user" && !has_results(message);
+    let question = before.iter().rposition(asks).map_or(0, |at| at + 1);
     let length = before.iter().rev().take_while(|message| role(message) == "assistant").count();
     let start = before.len() - length;
-    let Some(message) = before.get(start) else { return Ok(()) };
-    let found = match message.get("content") {
-        Some(Value::String(_)) => "text",
-        _ => blocks_of(message).first().and_then(|block| text(block, "type")).unwrap_or_default(),
+    let kind = |message: &Value| match message.get("content") {
+        Some(Value::String(_)) => "text".to_owned(),
+        _ => {
+            let first = blocks_of(message).first().and_then(|block| text(block, "type"));
+            first.unwrap_or_default().to_owned()
+        }
     };
-    match found {
-        "thinking" | "redacted_thinking" => Ok(()),
-        found => Err(JudgeObjection::new(format!(
-            "messages.{start}.content.0.type: Expected `thinking` or `redacted_thinking`, but found \
-             `{found}`. When `thinking` is enabled, a final `assistant` message must start with a \
-             thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
-        ))),
+    let thinks = |kind: &str| matches!(kind, "thinking" | "redacted_thinking");
+    let opening = before.iter().skip(question).find(|message| role(message) == "assistant");
+    let Some(found) = before.get(start).map(kind) else { return Ok(()) };
+    if thinks(&found) || opening.is_some_and(|message| thinks(&kind(message))) {
+        return Ok(());
     }
+    Err(JudgeObjection::new(format!(
+        "messages.{start}.content.0.type: Expected `thinking` or `redacted_thinking`, but found \
+         `{found}`. When `thinking` is enabled, a final `assistant` message must start with a \
+         thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+    )))
 }
 
 /// Only signatures of the scripted model can be judged; all others are accepted.

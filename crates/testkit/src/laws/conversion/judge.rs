@@ -18,6 +18,7 @@ use super::{
     },
     faithful, options, target, tokens,
 };
+use crate::oracle::is_reference;
 use crate::{DocumentGist, GistMedia, PLACEHOLDERS, all_text, declared, gist, unsaid, violations};
 
 /// Checks all laws on a document.
@@ -92,7 +93,7 @@ impl ConversionTrial<'_> {
             ["previous_response_id", "conversation", "thread", "previous_interaction_id"]
                 .iter()
                 .any(|key| self.before.get(*key).is_some_and(|value| !value.is_null()));
-        let refers = self.before.to_string().contains("item_reference");
+        let refers = self.before["input"].as_array().is_some_and(|it| it.iter().any(is_reference));
         // The oracle does not know results that name their tool instead of a call.
         let older = self.before.to_string().contains("\"role\":\"function\"");
         let judged = || violations(format, format, self.pending(), &self.before);
