@@ -4,7 +4,7 @@
 //
 // A job is one JSON object in a line:
 //
-//     package  "ai" or "ai-6", as named in package.json
+//     package  "ai", "ai-6" or "ai-4", as named in package.json
 //     kind     "ai-sdk-ui" or "ai-sdk-model"
 //     list     the messages
 //     waits    whether the list waits for an approval, so that it is not sent
@@ -17,10 +17,22 @@ import { createInterface } from "node:readline";
 const PACKAGES = {
   ai: [await import("ai"), await import("ai/test")],
   "ai-6": [await import("ai-6"), await import("ai-6/test")],
+  "ai-4": [await import("ai-4"), await import("ai-4/test")],
 };
 
 // A model that accepts everything: only the SDK itself can refuse a list. It fetches URLs itself, so nothing leaves the machine.
 function model(mocks) {
+  if (mocks.MockLanguageModelV1) {
+    return new mocks.MockLanguageModelV1({
+      supportsUrl: () => true,
+      doGenerate: async () => ({
+        text: "ok",
+        finishReason: "stop",
+        usage: { promptTokens: 1, completionTokens: 1 },
+        rawCall: { rawPrompt: null, rawSettings: {} },
+      }),
+    });
+  }
   const Model = mocks.MockLanguageModelV4 ?? mocks.MockLanguageModelV3;
   return new Model({
     supportedUrls: { "*/*": [/./] },
@@ -37,7 +49,9 @@ async function judge({ package: name, kind, list, waits }) {
   const [sdk, mocks] = PACKAGES[name];
   let messages = list;
   try {
-    if (kind === "ai-sdk-ui") {
+    if (kind === "ai-sdk-ui" && sdk.convertToCoreMessages) {
+      messages = sdk.convertToCoreMessages(list);
+    } else if (kind === "ai-sdk-ui") {
       await sdk.validateUIMessages({ messages: list });
       messages = await sdk.convertToModelMessages(list);
     }

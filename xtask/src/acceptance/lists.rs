@@ -28,6 +28,8 @@ const SCRIPTS: &str = "acceptance/ui";
 
 /// The versions that judge.
 const PACKAGES: [&str; 2] = ["ai", "ai-6"];
+/// The version that judges lists in its own spelling, which newer ones refuse.
+const OLD_PACKAGE: &str = "ai-4";
 
 /// How many generated lists of each kind are judged by default.
 const RANDOM: u64 = 100;
@@ -98,6 +100,9 @@ fn jobs(name: &str, kind: &'static str, list: &Value, is_good: bool) -> Vec<List
     let job =
         |package| ListJob { name: name.to_owned(), kind, package, list: list.clone(), is_good };
     let is_new = name.contains("version_7");
+    if name.contains("version_4") {
+        return vec![job(OLD_PACKAGE)];
+    }
     PACKAGES.into_iter().filter(|package| !is_new || *package == "ai").map(job).collect()
 }
 
