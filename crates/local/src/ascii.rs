@@ -1,6 +1,6 @@
 //! Drawings in ASCII, for terminals in the C locale.
 
-use std::{env, io, io::Write, sync::OnceLock};
+use std::{borrow::Cow, env, sync::OnceLock};
 
 /// Whether the user chose a locale that has only ASCII. A locale that is not set says nothing: most
 /// such terminals show UTF-8.
@@ -15,45 +15,12 @@ fn is_ascii(variable: impl Fn(&str) -> Option<String>) -> bool {
     chosen.is_some_and(|locale| matches!(locale.as_str(), "C" | "POSIX"))
 }
 
-/// Writes the characters of drawings as ASCII, each in one column. Other text stays as it is.
-pub(crate) struct AsciiWriter<W> {
-    out: W,
-    /// The bytes of an incomplete character.
-    rest: Vec<u8>,
+/// Text with the characters of drawings as ASCII, each in one column. Other text stays as it is.
+pub(crate) fn to_ascii(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() { Cow::Borrowed(text) } else { text.chars().map(ascii_character).collect() }
 }
 
-impl<W: Write> AsciiWriter<W> {
-    pub(crate) fn new(out: W) -> AsciiWriter<W> {
-        AsciiWriter { out, rest: Vec::new() }
-    }
-}
-
-impl<W: Write> Write for AsciiWriter<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.rest.extend_from_slice(bytes);
-        let complete = match std::str::from_utf8(&self.rest) {
-            Ok(text) => text.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => self.rest.len(),
-        };
-        let rest = self.rest.split_off(complete);
-        let text = std::mem::replace(&mut self.rest, rest);
-        match String::from_utf8(text) {
-            Ok(text) => {
-                let plain: String = text.chars().map(to_ascii).collect();
-                self.out.write_all(plain.as_bytes())?;
-            }
-            Err(error) => self.out.write_all(error.as_bytes())?,
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-fn to_ascii(c: char) -> char {
+fn ascii_character(c: char) -> char {
     match c {
         '╭' | '╰' | '├' | '┌' | '└' | '┬' | '┴' | '┼' | '╮' | '╯' => '+',
         '│' | '┃' => '|',
@@ -80,7 +47,10 @@ fn to_ascii(c: char) -> char {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use std::io::Write;
+
     use super::*;
+    use crate::output::ConvertingWriter;
 
     #[test]
     fn only_a_chosen_locale_counts() {
@@ -98,7 +68,7 @@ mod tests {
     #[test]
     fn drawings_become_ascii_and_text_stays() {
         let mut out = Vec::new();
-        let mut writer = AsciiWriter::new(&mut out);
+        let mut writer = ConvertingWriter::new(&mut out, to_ascii);
         // A character may come in two pieces.
         for piece in "╭── 中文 ✓…".as_bytes().chunks(2) {
             writer.write_all(piece).unwrap();

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use unicode_width::UnicodeWidthChar;
 
-use crate::ascii::{self, AsciiWriter};
+use crate::ascii;
 
 /// An error message, with a hint what to do about it.
 #[derive(Clone, Debug)]
@@ -97,20 +97,27 @@ pub fn write_stdout_raw(
 ) -> anyhow::Result<()> {
     let stdout = io::stdout();
     if stdout.is_terminal() {
-        let escaping = EscapingWriter { out: stdout.lock(), rest: Vec::new() };
+        let escaping = ConvertingWriter::new(stdout.lock(), escape_unsafe);
         return write_buffered(escaping, write).context("stdout cannot be written");
     }
     write_buffered(stdout.lock(), write).context("stdout cannot be written")
 }
 
-/// Writes characters that could harm a terminal as JSON escapes.
-struct EscapingWriter<W> {
+/// Converts text on its way, character by character.
+pub(crate) struct ConvertingWriter<W> {
     out: W,
     /// The bytes of an incomplete character.
     rest: Vec<u8>,
+    convert: fn(&str) -> Cow<'_, str>,
 }
 
-impl<W: Write> Write for EscapingWriter<W> {
+impl<W: Write> ConvertingWriter<W> {
+    pub(crate) fn new(out: W, convert: fn(&str) -> Cow<'_, str>) -> ConvertingWriter<W> {
+        ConvertingWriter { out, rest: Vec::new(), convert }
+    }
+}
+
+impl<W: Write> Write for ConvertingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.rest.extend_from_slice(bytes);
         let complete = match std::str::from_utf8(&self.rest) {
@@ -121,7 +128,7 @@ impl<W: Write> Write for EscapingWriter<W> {
         };
         let rest = self.rest.split_off(complete);
         let text = std::mem::replace(&mut self.rest, rest);
-        self.out.write_all(escape_unsafe(&String::from_utf8_lossy(&text)).as_bytes())?;
+        self.out.write_all((self.convert)(&String::from_utf8_lossy(&text)).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -166,7 +173,7 @@ pub(crate) fn write_drawn(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     if ascii::is_ascii_locale() {
-        write_buffered(AsciiWriter::new(stream), write)
+        write_buffered(ConvertingWriter::new(stream, ascii::to_ascii), write)
     } else {
         write_buffered(stream, write)
     }
@@ -293,7 +300,7 @@ mod tests {
     fn characters_are_escaped_in_chunks_of_any_size() {
         let text = "中\u{202e}😀\u{9b}é\n";
         for size in 1..text.len() {
-            let mut writer = EscapingWriter { out: Vec::new(), rest: Vec::new() };
+            let mut writer = ConvertingWriter::new(Vec::new(), escape_unsafe);
             for chunk in text.as_bytes().chunks(size) {
                 assert!(writer.write_all(chunk).is_ok());
             }
