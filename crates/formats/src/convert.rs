@@ -15,7 +15,7 @@ use foxwedge_core::{EditLog, Finding, Format, Policy, Profile};
 use crate::model::{IdentifierReplacement, Loss};
 
 pub use request::{compose, message_list, request};
-pub use response::{ConvertedResponse, outcome, response};
+pub use response::{ConvertedResponse, decoded_response, response};
 
 /// Options of a conversion.
 #[derive(Clone, Debug, Default)]

@@ -32,13 +32,13 @@ pub fn response(
     options: &ConversionOptions,
 ) -> Result<ConvertedResponse, ReadError> {
     let decoded = decode_reply(source, from)?;
-    let mut converted = outcome(decoded.outcome, to, options);
+    let mut converted = decoded_response(decoded.outcome, to, options);
     converted.losses.splice(..0, decoded.losses);
     Ok(converted)
 }
 
-/// Converts a response that was read before.
-pub fn outcome(
+/// Converts a response that is decoded already.
+pub fn decoded_response(
     outcome: ModelResponse<'_>,
     to: Format,
     options: &ConversionOptions,

@@ -56,7 +56,7 @@ pub(super) fn prepare(
 }
 
 /// Prepares a request with a body that may differ from the one received: references are resolved, but
-/// only once, since what they lead to is a client's text, too.
+/// only once: the items they lead to came from a client and may hold references again.
 fn prepare_body(
     engine: &EngineShared,
     request: &GatewayRequest,

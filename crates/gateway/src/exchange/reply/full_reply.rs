@@ -96,7 +96,7 @@ fn convert_body(
             CollectedEnding::Failed(failure) => ModelResponse::Error(failure),
             CollectedEnding::Truncated => return None,
         };
-        convert::outcome(outcome, to, &options).body.into()
+        convert::decoded_response(outcome, to, &options).body.into()
     } else if from == to && !prepared.stream {
         bytes
     } else {
