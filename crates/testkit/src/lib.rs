@@ -40,3 +40,8 @@ pub use oracle::{
 };
 pub use random::Random;
 pub use shape::{body, messages};
+
+/// The Rust example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExample;
