@@ -405,6 +405,15 @@ impl CallFamily {
             CallFamily::Computer => false,
         }
     }
+
+    /// The family whose outputs have the same fields, so that programs write one for the other.
+    pub(crate) fn confused_with(self) -> Option<CallFamily> {
+        match self {
+            CallFamily::Function => Some(CallFamily::Custom),
+            CallFamily::Custom => Some(CallFamily::Function),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> Draft<'a> {

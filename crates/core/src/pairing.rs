@@ -117,7 +117,9 @@ pub fn pair_calls(draft: &Draft<'_>) -> CallPairing {
         if draft.format == Format::Gemini {
             in_turn::match_by_name(draft, &mut pairing);
         }
-        items::match_searches(draft, &mut pairing);
+        if draft.format == Format::OpenaiResponses {
+            items::match_other_types(draft, &mut pairing);
+        }
     }
     turns::split_turns(draft, &mut pairing);
     pairing

@@ -296,7 +296,7 @@ const PHASES: [(&[u16], RepairPhase); 10] = [
     (&[308, 301, 206], content::remove_empty),
     (&[101, 102, 103, 104, 105, 304], pairs::fix_pairs),
     (&[201, 202, 203, 204], ids::rename_ids),
-    (&[302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 604, 307], content::fix_content),
+    (&[109, 302, 316, 303, 315, 207, 107, 205, 309, 311, 312, 313, 604, 307], content::fix_content),
     (&[305, 306, 310, 108, 106, 406, 402, 404, 401, 403, 405], turns::order_turns),
     (&[501, 502], reasoning::fix_reasoning),
 ];

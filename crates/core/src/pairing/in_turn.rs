@@ -1,6 +1,9 @@
 //! Matches the answers directly after a turn with its calls.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet, VecDeque},
+};
 
 use super::{
     CallPairing, ResultMatch, across_turns::pass_to_older_call, answer_key, call_at, call_key,
@@ -8,7 +11,7 @@ use super::{
 };
 use crate::draft::{Draft, Format, PartKind};
 use crate::sorting::sort_by_key;
-use foxwedge_json::field_value;
+use foxwedge_json::{field_text, field_value};
 
 /// Above this many calls in a turn, a hash table pays off.
 const SMALL_TURN: usize = 12;
@@ -33,7 +36,10 @@ pub(super) fn match_in_turns(draft: &Draft<'_>, pairing: &mut CallPairing) -> Ve
         let before = open.len();
         match_by_id(draft, pairing, turn, first..next, &mut open);
         if open.len() > before {
-            match_numbers(draft, pairing, turn, &mut open, before);
+            match_hints(draft, pairing, turn, &mut open, before, id_number);
+            if draft.format == Format::OpenaiChat {
+                match_hints(draft, pairing, turn, &mut open, before, tool_hint);
+            }
             match_without_id(draft, pairing, turn, &mut open, before);
         }
         if pairing.turns[turn].messages().len() > 1 {
@@ -144,21 +150,21 @@ fn match_last_message(draft: &Draft<'_>, pairing: &mut CallPairing, turn: usize)
     }
 }
 
-/// Matches ids that are numbers. They are not valid and count as missing, but they say which answer
-/// belongs to which call.
-fn match_numbers(
-    draft: &Draft<'_>,
+/// Matches answers without a valid id by another field that says to which call they belong.
+fn match_hints<'d>(
+    draft: &'d Draft<'_>,
     pairing: &mut CallPairing,
     turn: usize,
     open: &mut Vec<usize>,
     from: usize,
+    hint: fn(&'d Draft<'_>, usize) -> Option<Cow<'d, str>>,
 ) {
-    let mut waiting: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    let mut waiting: HashMap<Cow<'_, str>, VecDeque<usize>> = HashMap::new();
     for call in pairing.turns[turn].calls() {
         if pairing.calls[call].answer().is_none()
-            && let Some(number) = id_number(draft, pairing.calls[call].part())
+            && let Some(hint) = hint(draft, pairing.calls[call].part())
         {
-            waiting.entry(number).or_default().push_back(call);
+            waiting.entry(hint).or_default().push_back(call);
         }
     }
     if waiting.is_empty() {
@@ -167,7 +173,7 @@ fn match_numbers(
     for answer in open.split_off(from) {
         let part = pairing.answers[answer].part();
         let PartKind::Answer(outline) = &draft.parts[part].kind else { continue };
-        let queue = id_number(draft, part).and_then(|number| waiting.get_mut(number));
+        let queue = hint(draft, part).and_then(|hint| waiting.get_mut(&hint));
         let found = queue.and_then(|queue| {
             let fits = |&call: &usize| {
                 call_at(draft, pairing.calls[call].part())
@@ -183,8 +189,22 @@ fn match_numbers(
     }
 }
 
-/// The id of a call or an answer that has none but a number in its place.
-fn id_number<'d>(draft: &'d Draft<'_>, part: usize) -> Option<&'d str> {
+/// The tool of a call, or the tool that an answer without an id names: some servers write names
+/// instead of ids.
+fn tool_hint<'d>(draft: &'d Draft<'_>, part: usize) -> Option<Cow<'d, str>> {
+    let part = draft.parts.get(part)?;
+    match &part.kind {
+        PartKind::Call(call) => call.name.as_deref().map(Cow::Borrowed),
+        PartKind::Answer(answer) if answer.id.is_none() && !part.span.is_empty() => {
+            let name = |key| field_text(draft.source, part.span, key);
+            name("name").or_else(|| name("tool_name"))
+        }
+        _ => None,
+    }
+}
+
+/// The number that a call or an answer has in place of an id. It is not valid and counts as missing.
+fn id_number<'d>(draft: &'d Draft<'_>, part: usize) -> Option<Cow<'d, str>> {
     let part = draft.parts.get(part)?;
     let (is_call, is_missing) = match &part.kind {
         PartKind::Call(call) => (true, call.id.is_none()),
@@ -210,7 +230,8 @@ fn id_number<'d>(draft: &'d Draft<'_>, part: usize) -> Option<&'d str> {
         (Format::Gemini, _) => None,
     };
     let value = value?.of(draft.source);
-    value.starts_with(|first: char| first == '-' || first.is_ascii_digit()).then_some(value)
+    let is_number = value.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    is_number.then_some(Cow::Borrowed(value))
 }
 
 /// Matches answers without an id by order. Gemini's ids are optional: there the name decides first,

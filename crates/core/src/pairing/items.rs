@@ -65,34 +65,42 @@ impl<'d> HostedCalls<'d> {
     }
 }
 
-/// Matches open client searches with function outputs, which also answer a search.
-pub(super) fn match_searches(draft: &Draft<'_>, pairing: &mut CallPairing) {
-    let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
+/// Matches open calls with outputs of another type: a function output also answers a search. The
+/// outputs of functions and free-text tools have the same fields, and some programs write one for the
+/// other; the id says that they belong together (FW109).
+pub(super) fn match_other_types(draft: &Draft<'_>, pairing: &mut CallPairing) {
+    let mut open: HashMap<(CallFamily, &str), Vec<usize>> = HashMap::new();
     for (index, call) in
         pairing.calls.iter().enumerate().filter(|(_, call)| call.answer().is_none())
     {
         let Some(outline) = call_at(draft, call.part()) else { continue };
-        if let (CallFamily::ToolSearch, Some(id)) = (outline.family, outline.id.as_deref()) {
-            open.entry(id).or_default().push(index);
+        if let Some(id) = outline.id.as_deref() {
+            open.entry((outline.family, id)).or_default().push(index);
         }
-    }
-    if open.is_empty() {
-        return;
     }
     for answer in 0..pairing.answers.len() {
         let paired = pairing.answers[answer];
-        if !matches!(paired.result_match(), ResultMatch::Orphan | ResultMatch::Duplicate(_)) {
+        let is_orphan = paired.result_match() == ResultMatch::Orphan;
+        if !is_orphan && !matches!(paired.result_match(), ResultMatch::Duplicate(_)) {
             continue;
         }
-        let Some((CallFamily::Function, id)) = answer_key(draft, paired.part()) else { continue };
-        let Some(calls) = open.get_mut(id) else { continue };
-        // The nearest call before the answer, else the first after it.
-        let before =
-            calls.iter().rposition(|&call| pairing.calls[call].message() < paired.message());
-        let at = before.unwrap_or(0);
-        if at < calls.len() {
-            let call = calls.remove(at);
-            join_answer(draft, pairing, call, answer);
-        }
+        let Some((family, id)) = answer_key(draft, paired.part()) else { continue };
+        let is_before = |&call: &usize| pairing.calls[call].message() < paired.message();
+        // The nearest search before the output, else the first after it.
+        let search = open.get(&(CallFamily::ToolSearch, id)).filter(|calls| !calls.is_empty());
+        let search = search.filter(|_| family == CallFamily::Function);
+        let found = match search {
+            Some(calls) => {
+                Some((CallFamily::ToolSearch, calls.iter().rposition(is_before).unwrap_or(0)))
+            }
+            None => family.confused_with().filter(|_| is_orphan).and_then(|family| {
+                let calls = open.get(&(family, id))?;
+                Some((family, calls.iter().rposition(is_before)?))
+            }),
+        };
+        let Some((family, at)) = found else { continue };
+        let Some(calls) = open.get_mut(&(family, id)) else { continue };
+        let call = calls.remove(at);
+        join_answer(draft, pairing, call, answer);
     }
 }

@@ -35,10 +35,11 @@ pub(super) fn remove_empty(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     }
 }
 
-/// Fixes FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313, FW604 and FW307.
+/// Fixes FW109, FW302, FW316, FW303, FW315, FW207, FW107, FW205, FW309, FW311, FW312, FW313, FW604 and FW307.
 pub(super) fn fix_content(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     type ContentFix = fn(&mut RepairState<'_, '_>);
-    let fixes: [(u16, ContentFix); 13] = [
+    let fixes: [(u16, ContentFix); 14] = [
+        (109, fix_answer_types),
         (302, fix_arguments),
         (316, fix_call_types),
         (303, fix_empty_answers),
@@ -193,6 +194,30 @@ fn fix_call_types(state: &mut RepairState<'_, '_>) {
             }
         }
         state.note_edit(316, Strategy::Recode, at, ids, "the call gets a valid type".to_owned());
+    }
+}
+
+/// Gives results the type that belongs to their calls.
+fn fix_answer_types(state: &mut RepairState<'_, '_>) {
+    let (draft, pairing) = state.draft_with_pairing();
+    for answer in &pairing.answers {
+        let Some(call) = answer.result_match().call() else { continue };
+        let call = crate::pairing::call_at(&draft, pairing.calls[call].part());
+        let PartKind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
+        let Some(call) = call.filter(|call| outline.family.confused_with() == Some(call.family))
+        else {
+            continue;
+        };
+        let index = answer.part() - draft.messages[answer.message()].first as usize;
+        let Some(part) = state.edit_message(answer.message()).parts.get_mut(index) else {
+            continue;
+        };
+        let Some(outline) = part.part.kind.answer_mut() else { continue };
+        outline.family = call.family;
+        part.patch.typed = true;
+        let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
+        let note = "the result gets the type that belongs to its call".to_owned();
+        state.note_edit(109, Strategy::Recode, answer.message(), ids, note);
     }
 }
 

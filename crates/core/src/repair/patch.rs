@@ -22,7 +22,7 @@ pub struct PartPatch<'a> {
     pub trim: bool,
     /// The content of an answer is rewritten in a form that the format accepts.
     pub recode_content: bool,
-    /// The type of a call is written.
+    /// The type is replaced by that of its outline.
     pub typed: bool,
     content: Option<Arc<NewContent<'a>>>,
 }

@@ -22,6 +22,7 @@ mod split_results;
 pub(crate) mod split_turn;
 mod name_mismatch;
 pub(crate) mod too_many_calls;
+mod mistyped_result;
 mod duplicate_call_id;
 mod reused_call_id;
 mod illegal_call_id;
@@ -118,6 +119,7 @@ pub const ALL: &[&Rule] = &[
     &split_turn::RULE,
     &name_mismatch::RULE,
     &too_many_calls::RULE,
+    &mistyped_result::RULE,
     &duplicate_call_id::RULE,
     &reused_call_id::RULE,
     &illegal_call_id::RULE,

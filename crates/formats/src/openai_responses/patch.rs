@@ -46,6 +46,15 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
     if let Some(id) = patch.new_id(&repaired.part.kind) {
         changes.push(("call_id", FieldChange::Text(quote(id))));
     }
+    if let PartKind::Answer(answer) = &repaired.part.kind
+        && patch.typed
+    {
+        let kind = match answer.family {
+            CallFamily::Custom => "custom_tool_call_output",
+            _ => "function_call_output",
+        };
+        changes.push(("type", FieldChange::Text(quote(kind))));
+    }
     let name = patch.new_name(&repaired.part.kind);
     changes.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
     if let Some(fix) = patch.arguments {

@@ -151,8 +151,10 @@ fn number_calls_per_turn(_: &mut Random, _: &DraftStyle, draft: &mut GeneratedDr
     }
 }
 
+/// Often the two types that programs write for each other.
 fn cross_families(random: &mut Random, _: &DraftStyle, draft: &mut GeneratedDraft) {
-    let (count, family) = (draft.answers_mut().count(), *random.pick(&FAMILIES));
+    let crossed = [&FAMILIES[..], &FAMILIES[..2], &FAMILIES[..2], &FAMILIES[..2]].concat();
+    let (count, family) = (draft.answers_mut().count(), *random.pick(&crossed));
     if let Some(answer) = draft.answers_mut().nth(random.below(count)) {
         answer.family = family;
     }

@@ -58,9 +58,11 @@ fn chat(turn: &GeneratedTurn, hollow: &Option<Value>) -> Vec<Value> {
                     let content = chat_content(&std::mem::take(&mut texts), turn.plain);
                     messages.push(json!({"role": role(turn.speaker), "content": content}));
                 }
+                let names_tool = answer.id.is_none() && !answer.name.is_empty();
                 messages.push(object(vec![
                     ("role", Some(json!("tool"))),
                     ("tool_call_id", answer.id.clone()),
+                    ("name", names_tool.then(|| json!(answer.name))),
                     ("content", Some(chat_content(&[answer.text.as_str()], !answer.parts))),
                 ]));
             }

@@ -86,6 +86,19 @@ impl<'a> CallMatching<'a> {
                 matching.settle(index, MatchOutcome::Of(call));
             }
         }
+        // Where a result of a chat has no id, the tool that it names says it.
+        for index in 0..matching.answers.len() {
+            let answer = &matching.answers[index];
+            let nameless = answer.id.is_none() && answer.name.is_some();
+            let open = nameless && answer.fate == MatchOutcome::Orphan;
+            let home = matching.home(answer).filter(|_| open && reading.format == TestFormat::Chat);
+            let call = matching.calls.iter().position(|call| {
+                !call.answered && Some(call.group) == home && call.name == answer.name
+            });
+            if let Some(call) = call {
+                matching.settle(index, MatchOutcome::Of(call));
+            }
+        }
         for index in 0..matching.answers.len() {
             if matching.answers[index].fate == MatchOutcome::Orphan {
                 let fate = matching.look_back(index, gemini);
@@ -98,9 +111,10 @@ impl<'a> CallMatching<'a> {
                 matching.settle(index, fate);
             }
         }
-        matching.nearest();
+        matching.nearest(reading);
         matching.the_only_ones();
         matching.searches();
+        matching.confused_types();
         matching.part_turns(reading);
         matching
     }
@@ -124,9 +138,31 @@ impl<'a> CallMatching<'a> {
         }
     }
 
+    /// The output of a function and that of a free-text tool are written for each other.
+    fn confused_types(&mut self) {
+        for index in 0..self.answers.len() {
+            let answer = &self.answers[index];
+            let other = match answer.family {
+                "function_call" => "custom_tool_call",
+                "custom_tool_call" => "function_call",
+                _ => continue,
+            };
+            if answer.id.is_none() || answer.fate != MatchOutcome::Orphan {
+                continue;
+            }
+            let found = self.calls.iter().rposition(|call| {
+                let same = call.family == other && call.id == answer.id;
+                same && !call.answered && call.position < answer.position
+            });
+            if let Some(call) = found {
+                self.settle(index, MatchOutcome::Of(call));
+            }
+        }
+    }
+
     /// If consecutive calling messages use one id several times and there are too few results, the
     /// last messages get them.
-    fn nearest(&mut self) {
+    fn nearest(&mut self, reading: &DocumentReading<'a>) {
         for later in (0..self.calls.len()).rev() {
             let free = |it: &MatchedCall<'a>| it.id.is_some() && !it.answered;
             if !free(&self.calls[later]) {
@@ -142,7 +178,8 @@ impl<'a> CallMatching<'a> {
                         || homes.late.contains(&answer.position.0);
                     // A result that names the tool of its call stays with it.
                     let named = answer.name.is_some() && answer.name == other.name;
-                    let stays = named && answer.name != call.name;
+                    let names_decide = named && reading.format != TestFormat::Chat;
+                    let stays = names_decide && answer.name != call.name;
                     answer.fate == MatchOutcome::Of(*at) && at_home && !stays
                 });
                 twin && before && home
@@ -411,7 +448,10 @@ fn answers<'a>(reading: &DocumentReading<'a>) -> Vec<MatchedResult<'a>> {
             }
             let body = block.body;
             let (id, name) = match reading.format {
-                TestFormat::Chat => (id(body, "tool_call_id"), None),
+                TestFormat::Chat => {
+                    let name = text(body, "name").or_else(|| text(body, "tool_name"));
+                    (id(body, "tool_call_id"), name)
+                }
                 TestFormat::Anthropic => (id(body, "tool_use_id"), None),
                 TestFormat::Gemini => (id(body, "id"), id(body, "name")),
                 TestFormat::Bedrock => (id(body, "toolUseId"), None),

@@ -1,4 +1,4 @@
-//! Rules 101 to 108: every call has its result, at the right position.
+//! Rules 101 to 109: every call has its result, at the right position.
 
 use super::matching::{MatchOutcome, MatchedResult};
 use super::reading::{OracleBlockKind, OracleLayout, OracleRole};
@@ -14,6 +14,7 @@ pub(super) const RULES: &[OracleRule] = &[
     (106, split_turn),
     (107, name_mismatch),
     (108, too_many_calls),
+    (109, mistyped_answer),
 ];
 
 fn unanswered_call(case: &RuleCase<'_>) -> Vec<String> {
@@ -125,6 +126,18 @@ fn name_mismatch(case: &RuleCase<'_>) -> Vec<String> {
             name => name != call.name,
         },
         _ => false,
+    })
+}
+
+/// A search may also be answered by the output of a function.
+fn mistyped_answer(case: &RuleCase<'_>) -> Vec<String> {
+    let judged = case.under(&[OpenaiResponses, Strict]);
+    if !judged || case.reading.format != TestFormat::Responses {
+        return Vec::new();
+    }
+    case.answers(|answer| {
+        let call = case.matching.call_of(answer);
+        call.is_some_and(|call| call.family != answer.family && call.family != "tool_search_call")
     })
 }
 

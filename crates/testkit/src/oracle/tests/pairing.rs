@@ -118,7 +118,11 @@ fn families_and_stored_state_decide_what_is_an_orphan() {
     let crossed =
         r#"[$u,$c,{"type":"custom_tool_call_output","call_id":"callid001","output":"x"}]"#;
     let crossed = document("openai-responses", crossed);
-    assert_eq!(codes("openai-responses", "openai-responses", &crossed), [101, 102]);
+    assert_eq!(codes("openai-responses", "openai-responses", &crossed), [109]);
+    assert_eq!(codes("openai-responses", "deepseek", &crossed), NOTHING);
+    let shell = r#"[$u,$c,{"type":"local_shell_call_output","call_id":"callid001","output":"x"}]"#;
+    let shell = document("openai-responses", shell);
+    assert_eq!(codes("openai-responses", "openai-responses", &shell), [101, 102]);
 
     let local = r#"[$u,{"type":"local_shell_call","id":"lsh_1","action":{}},
         {"type":"local_shell_call_output","id":"lsh_1","output":"x"}]"#;
