@@ -131,7 +131,7 @@ pub struct PartNotes<'a> {
     pub refusal: bool,
     /// Resolution at which the model processes an image.
     pub detail: Option<JsonText<'a>>,
-    /// The text has a signature.
+    /// The text or the file has a signature.
     pub has_signature: bool,
     /// Sources of the text.
     pub citations: Vec<TextCitation<'a>>,

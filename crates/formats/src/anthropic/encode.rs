@@ -8,16 +8,13 @@ use crate::conversation::{
     ToolCallPart,
     call_id_map::CallIdentity,
     encode::{
-        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags,
+        BlockEncodeFormat, CacheMarker, ContentPiece,
         json_writer::{write_comma, write_string},
         write_arguments_object, write_text_or_blocks,
     },
     media::short_name_of,
 };
 use foxwedge_json::quote;
-
-/// The field that marks a block for caching.
-const CACHE: &str = ",\"cache_control\":{\"type\":\"ephemeral\"}";
 
 pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     blocks: "content",
@@ -29,14 +26,13 @@ pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     reasoning: write_reasoning,
     call: (|out, identity| open_call(out, identity.id.as_deref(), &identity.name), close_call),
     answer: write_result,
-    cache: CacheMarker::Field(CACHE),
+    cache: CacheMarker::Field(",\"cache_control\":{\"type\":\"ephemeral\""),
     instructions: ("\"system\":", ""),
 };
 
-fn write_text(out: &mut String, text: &JsonText<'_>, cache: bool) {
+fn write_text(out: &mut String, text: &JsonText<'_>) {
     out.push_str("{\"type\":\"text\",\"text\":");
     text.write(out);
-    out.push_str(if cache { CACHE } else { "" });
     out.push('}');
 }
 
@@ -97,8 +93,7 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     Some(format!("{{\"type\":\"{kind}\",\"source\":{source}{title}}}"))
 }
 
-fn close_call(out: &mut String, _: &ToolCallPart<'_>, cache: bool) {
-    out.push_str(if cache { CACHE } else { "" });
+fn close_call(out: &mut String, _: &ToolCallPart<'_>) {
     out.push('}');
 }
 
@@ -106,16 +101,15 @@ fn write_result(
     out: &mut String,
     identity: &CallIdentity<'_>,
     pieces: &[ContentPiece<'_>],
-    flags: ResultFlags,
+    failed: bool,
 ) -> Span {
     out.push_str("{\"type\":\"tool_result\",\"tool_use_id\":");
     write_string(out, identity.id.as_deref().unwrap_or(""));
     out.push_str(",\"content\":");
     let start = out.len();
-    write_text_or_blocks(out, pieces, |out, text| write_text(out, text, false));
+    write_text_or_blocks(out, pieces, write_text);
     let content = Span::new(start, out.len());
-    out.push_str(if flags.error { ",\"is_error\":true" } else { "" });
-    out.push_str(if flags.cache { CACHE } else { "" });
+    out.push_str(if failed { ",\"is_error\":true" } else { "" });
     out.push('}');
     content
 }
@@ -124,12 +118,12 @@ fn write_result(
 pub(crate) fn write_turn_block(out: &mut String, content: &ContentPart<'_>) {
     write_comma(out);
     match content {
-        ContentPart::Text(text) => write_text(out, text, false),
+        ContentPart::Text(text) => write_text(out, text),
         ContentPart::Reasoning(reasoning) => write_reasoning(out, reasoning),
         ContentPart::ToolCall(call) => {
             open_call(out, call.id.as_deref(), &call.name);
             write_arguments_object(out, call);
-            close_call(out, call, false);
+            close_call(out, call);
         }
         ContentPart::Media(_) | ContentPart::ToolResult(_) | ContentPart::Unknown(_) => {}
     }

@@ -8,6 +8,7 @@ use super::WIRE;
 use crate::conversation::{
     JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
     ToolDeclaration, ToolInput,
+    encode::cache_lifetime,
     request::{
         claude,
         field_writer::{RequestFieldWriter, setting_name},
@@ -167,7 +168,7 @@ fn write_tool(writer: &mut RequestFieldWriter<'_, '_, '_>, tool: &ToolDeclaratio
         writer.write_flag("strict", tool.strict);
     }
     if let Some(mark) = tool.cache {
-        let lifetime = tools::cache_lifetime(mark).map(JsonText::from);
+        let lifetime = cache_lifetime(mark).map(JsonText::from);
         writer.write_object("cache_control", |writer| {
             writer.write_plain("type", "ephemeral");
             writer.write_text("ttl", lifetime.as_ref());

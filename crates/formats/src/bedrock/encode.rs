@@ -7,8 +7,7 @@ use crate::conversation::{
     JsonText, MediaKind, MediaPart, MediaSource, ReasoningPart, ReasoningSignature, ToolCallPart,
     call_id_map::CallIdentity,
     encode::{
-        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags, json_writer::write_string,
-        write_pieces,
+        BlockEncodeFormat, CacheMarker, ContentPiece, json_writer::write_string, write_pieces,
     },
     media::{plain_document_name, short_name_of, titled_document},
 };
@@ -24,11 +23,11 @@ pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     reasoning: write_reasoning,
     call: (|out, identity| open_call(out, identity.id.as_deref(), &identity.name), close_call),
     answer: write_result,
-    cache: CacheMarker::Block("{\"cachePoint\":{\"type\":\"default\"}}"),
+    cache: CacheMarker::Block("{\"cachePoint\":{\"type\":\"default\""),
     instructions: ("\"system\":", ""),
 };
 
-fn write_text(out: &mut String, text: &JsonText<'_>, _: bool) {
+fn write_text(out: &mut String, text: &JsonText<'_>) {
     out.push_str("{\"text\":");
     text.write(out);
     out.push('}');
@@ -86,7 +85,7 @@ fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     Some(format!("{{\"{kind}\":{{\"format\":\"{format}\",{name}\"source\":{source}}}}}"))
 }
 
-fn close_call(out: &mut String, _: &ToolCallPart<'_>, _: bool) {
+fn close_call(out: &mut String, _: &ToolCallPart<'_>) {
     out.push_str("}}");
 }
 
@@ -94,7 +93,7 @@ fn write_result(
     out: &mut String,
     identity: &CallIdentity<'_>,
     pieces: &[ContentPiece<'_>],
-    flags: ResultFlags,
+    failed: bool,
 ) -> Span {
     out.push_str("{\"toolResult\":{\"toolUseId\":");
     write_string(out, identity.id.as_deref().unwrap_or(""));
@@ -102,14 +101,14 @@ fn write_result(
     let start = out.len();
     let is_blank =
         |piece: &ContentPiece<'_>| piece.text().is_some_and(|text| text.trim().is_empty());
-    match (pieces.iter().all(is_blank), flags.error) {
-        (false, _) => write_pieces(out, pieces, |out, text| write_text(out, text, false)),
+    match (pieces.iter().all(is_blank), failed) {
+        (false, _) => write_pieces(out, pieces, write_text),
         // An error must have content.
         (true, true) => out.push_str("[{\"text\":\"(no output)\"}]"),
         (true, false) => out.push_str("[]"),
     }
     let content = Span::new(start, out.len());
-    out.push_str(if flags.error { ",\"status\":\"error\"" } else { "" });
+    out.push_str(if failed { ",\"status\":\"error\"" } else { "" });
     out.push_str("}}");
     content
 }

@@ -8,6 +8,7 @@ use crate::{
     conversation::{
         JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
         ToolDeclaration, ToolInput,
+        encode::cache_lifetime,
         request::{
             claude::{self, ThinkingPlan},
             field_writer::{RequestFieldWriter, setting_name},
@@ -166,7 +167,7 @@ fn write_tool(writer: &mut RequestFieldWriter<'_, '_, '_>, tool: &ToolDeclaratio
     });
     writer.close_container('}');
     if let Some(mark) = tool.cache {
-        let lifetime = tools::cache_lifetime(mark).map(JsonText::from);
+        let lifetime = cache_lifetime(mark).map(JsonText::from);
         writer.out.push_str(",{");
         writer.write_object("cachePoint", |writer| {
             writer.write_plain("type", "default");

@@ -15,8 +15,8 @@ use foxwedge_core::{Format, Profile};
 
 pub(crate) use arguments::write_arguments_object;
 pub(crate) use blocks::{
-    BlockEncodeFormat, CacheMarker, ResultFlags, encode_instructions, write_messages, write_pieces,
-    write_text_or_blocks,
+    BlockEncodeFormat, CacheMarker, cache_lifetime, encode_instructions, write_messages,
+    write_pieces, write_text_or_blocks,
 };
 pub(crate) use history_encoder::{
     ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, meaningful_fields, omitted_media_text,

@@ -145,12 +145,14 @@ fn read_response_text<'a>(response: JsonValue<'_, 'a>) -> (JsonText<'a>, bool) {
     })
 }
 
-/// Reads the annotations of a part. Gemini also signs texts; the model only has signatures for
-/// reasoning and calls.
+/// Reads the annotations of a part. Gemini also signs texts and media; the model only has signatures
+/// for reasoning and calls.
 fn read_notes<'a>(part: &JsonObject<'_, 'a>) -> PartNotes<'a> {
     let text = part.text("text").is_some_and(|text| !text.is_empty());
     let signed = part.get_any(&["thoughtSignature", "thought_signature"]);
     let signed = signed.is_some_and(|signature| !signature.is_null());
-    let has_signature = !part.is_true("thought") && text && signed;
+    let media = ["inlineData", "inline_data", "fileData", "file_data"];
+    let has_signature =
+        !part.is_true("thought") && signed && (text || part.get_any(&media).is_some());
     PartNotes { has_signature, ..PartNotes::default() }
 }

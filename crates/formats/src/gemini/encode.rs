@@ -7,7 +7,7 @@ use crate::conversation::{
     ContentPart, JsonText, MediaPart, MediaSource, ReasoningPart, ReasoningSignature,
     call_id_map::CallIdentity,
     encode::{
-        BlockEncodeFormat, CacheMarker, ContentPiece, ResultFlags, json_writer::write_comma,
+        BlockEncodeFormat, CacheMarker, ContentPiece, json_writer::write_comma,
         write_arguments_object,
     },
     media::{likely_type, titled_document},
@@ -25,14 +25,14 @@ pub(crate) const ENCODE_FORMAT: BlockEncodeFormat = BlockEncodeFormat {
     reasoning: write_reasoning,
     call: (
         |out, identity| open_call(out, identity.id.as_deref(), &identity.name),
-        |out, call, _| close_call(out, call.signature.as_ref()),
+        |out, call| close_call(out, call.signature.as_ref()),
     ),
     answer: write_result,
     cache: CacheMarker::Unsupported,
     instructions: ("\"systemInstruction\":{\"parts\":", "}"),
 };
 
-fn write_text(out: &mut String, text: &JsonText<'_>, _: bool) {
+fn write_text(out: &mut String, text: &JsonText<'_>) {
     out.push_str("{\"text\":");
     text.write(out);
     out.push('}');
@@ -69,13 +69,13 @@ fn write_result(
     out: &mut String,
     identity: &CallIdentity<'_>,
     pieces: &[ContentPiece<'_>],
-    flags: ResultFlags,
+    failed: bool,
 ) -> Span {
     out.push_str("{\"functionResponse\":{");
     write_id_and_name(out, identity.id.as_deref(), &identity.name);
     out.push_str(",\"response\":");
     let start = out.len();
-    out.push_str(if flags.error { "{\"error\":\"" } else { "{\"output\":\"" });
+    out.push_str(if failed { "{\"error\":\"" } else { "{\"output\":\"" });
     for (at, text) in pieces.iter().filter_map(ContentPiece::text).enumerate() {
         out.push_str(if at == 0 { "" } else { "\\n" });
         text.write_unquoted(out);
@@ -105,7 +105,7 @@ fn write_result(
 pub(crate) fn write_turn_part(out: &mut String, content: &ContentPart<'_>) {
     write_comma(out);
     match content {
-        ContentPart::Text(text) => write_text(out, text, false),
+        ContentPart::Text(text) => write_text(out, text),
         // An empty text only carries the signature.
         ContentPart::Reasoning(ReasoningPart { text, signature }) if text.is_empty() => {
             out.push_str("{\"text\":\"\"");

@@ -1,10 +1,13 @@
 //! Encodes messages that are lists of blocks, with tool results in user messages.
 
+use std::borrow::Cow;
+
 use foxwedge_core::{CallFamily, ContentShape, Format, Role, Span};
+use foxwedge_json::JsonTape;
 
 use super::{
     history_encoder::{ContentPiece, HistoryEncoder, MediaEncoder, result_media_heading},
-    json_writer::{write_comma, write_compact},
+    json_writer::{write_comma, write_compact, write_string},
     outline::ResultOutline,
     system::is_foreign,
     turns::{EncodedTurn, split_turns},
@@ -22,8 +25,8 @@ pub(crate) struct BlockEncodeFormat {
     pub(crate) model_role: &'static str,
     /// Whether a single text may be written as a string.
     pub(crate) allows_string: bool,
-    /// Writes a text block; the flag marks it for caching.
-    pub(crate) text: fn(&mut String, &JsonText<'_>, bool),
+    /// Writes a text block.
+    pub(crate) text: fn(&mut String, &JsonText<'_>),
     /// Writes media in a message.
     pub(crate) media: MediaEncoder,
     /// Writes media in a tool result.
@@ -32,8 +35,8 @@ pub(crate) struct BlockEncodeFormat {
     pub(crate) reasoning: fn(&mut String, &ReasoningPart<'_>),
     /// Writes what comes before and after the arguments object of a call.
     pub(crate) call: CallEncoder,
-    /// Writes a tool result; returns the span of its content.
-    pub(crate) answer: fn(&mut String, &CallIdentity<'_>, &[ContentPiece<'_>], ResultFlags) -> Span,
+    /// Writes a tool result, and whether the call failed; returns the span of its content.
+    pub(crate) answer: fn(&mut String, &CallIdentity<'_>, &[ContentPiece<'_>], bool) -> Span,
     /// How the end of the cached prompt is marked.
     pub(crate) cache: CacheMarker,
     /// The JSON before and after the list of instructions, as a field of the request.
@@ -44,26 +47,53 @@ pub(crate) struct BlockEncodeFormat {
 pub(crate) enum CacheMarker {
     /// It has no marker.
     Unsupported,
-    /// As this last field of a block.
+    /// As the last field of a block, which begins like this.
     Field(&'static str),
-    /// As this block.
+    /// As a block of its own, which begins like this.
     Block(&'static str),
 }
 
-/// Writers for what comes before and after the arguments of a call.
-pub(crate) type CallEncoder = (
-    fn(&mut String, &CallIdentity<'_>),
-    fn(&mut String, &crate::conversation::ToolCallPart<'_>, bool),
-);
+impl CacheMarker {
+    /// Adds the marker to the block that ends here.
+    fn write_field(&self, out: &mut String, mark: Option<&str>) {
+        if let (Some(mark), CacheMarker::Field(field)) = (mark, self) {
+            out.pop();
+            out.push_str(field);
+            write_lifetime(out, mark);
+            out.push_str("}}");
+        }
+    }
 
-/// Flags of a tool result.
-#[derive(Clone, Copy)]
-pub(crate) struct ResultFlags {
-    /// The call failed.
-    pub(crate) error: bool,
-    /// The result is marked for caching.
-    pub(crate) cache: bool,
+    /// Writes the marker after the block that ends here; returns where it is.
+    fn write_block(&self, out: &mut String, mark: Option<&str>) -> Option<Span> {
+        let (Some(mark), CacheMarker::Block(block)) = (mark, self) else { return None };
+        out.push(',');
+        let start = out.len();
+        out.push_str(block);
+        write_lifetime(out, mark);
+        out.push_str("}}");
+        Some(Span::new(start, out.len()))
+    }
 }
+
+/// The lifetime of a cache marker, if it has one.
+pub(crate) fn cache_lifetime(mark: &str) -> Option<String> {
+    let tape = JsonTape::read(mark).ok()?;
+    let object = tape.root(mark).object()?;
+    let inner = object.object("cachePoint").unwrap_or(object);
+    inner.non_empty_text("ttl").map(Cow::into_owned)
+}
+
+fn write_lifetime(out: &mut String, mark: &str) {
+    if let Some(lifetime) = cache_lifetime(mark) {
+        out.push_str(",\"ttl\":");
+        write_string(out, &lifetime);
+    }
+}
+
+/// Writers for what comes before and after the arguments of a call.
+pub(crate) type CallEncoder =
+    (fn(&mut String, &CallIdentity<'_>), fn(&mut String, &crate::conversation::ToolCallPart<'_>));
 
 /// Writes every turn as a message.
 pub(crate) fn write_messages(
@@ -212,17 +242,14 @@ fn write_block<'h, 'a>(
     }
     match part.content() {
         ContentPart::Text(text) => {
-            (style.text)(out, text, mark.is_some());
+            (style.text)(out, text);
+            style.cache.write_field(out, mark);
             encoder.outline.record_text(Span::new(start, out.len()), text);
         }
         ContentPart::Media(media) => match (style.media)(&encoder.with_valid_name(at, media)) {
             Some(block) => {
                 out.push_str(&block);
-                if let (Some(_), CacheMarker::Field(field)) = (mark, &style.cache) {
-                    out.pop();
-                    out.push_str(field);
-                    out.push('}');
-                }
+                style.cache.write_field(out, mark);
                 match media.source {
                     // Some formats write this as text.
                     MediaSource::Text(_) => encoder.outline.mark_inexact(),
@@ -231,14 +258,16 @@ fn write_block<'h, 'a>(
             }
             None => {
                 encoder.outline.mark_inexact();
-                (style.text)(out, &encoder.omitted_media_note(at, media).into(), mark.is_some());
+                (style.text)(out, &encoder.omitted_media_note(at, media).into());
+                style.cache.write_field(out, mark);
             }
         },
         ContentPart::ToolCall(call) => {
             let Some(identity) = encoder.identity(at) else { return };
             (style.call.0)(out, &identity);
             encoder.write_arguments_object(out, at, call);
-            (style.call.1)(out, call, mark.is_some());
+            (style.call.1)(out, call);
+            style.cache.write_field(out, mark);
             let signed = encoder.wire == Format::Gemini
                 && call.signature.as_ref().is_some_and(|signature| !signature.is_empty());
             let span = Span::new(start, out.len());
@@ -249,12 +278,12 @@ fn write_block<'h, 'a>(
             let encoded = encoder.encode_result(at, result, style.media_in_result, style.media);
             if !encoded.trailing_blocks.is_empty() {
                 let mut head = String::new();
-                (style.text)(&mut head, &result_media_heading(&identity).into(), false);
+                (style.text)(&mut head, &result_media_heading(&identity).into());
                 trailing.push(head);
                 trailing.extend(encoded.trailing_blocks);
             }
-            let flags = ResultFlags { error: result.error, cache: mark.is_some() };
-            let content = (style.answer)(out, &identity, &encoded.pieces, flags);
+            let content = (style.answer)(out, &identity, &encoded.pieces, result.error);
+            style.cache.write_field(out, mark);
             let empty = matches!(content.of(out), "\"\"" | "[]");
             let names_tool = encoder.wire == Format::Gemini;
             let outline =
@@ -268,11 +297,8 @@ fn write_block<'h, 'a>(
         // Already omitted, unless the part is from this format.
         ContentPart::Unknown(_) => {}
     }
-    if let (Some(_), CacheMarker::Block(block)) = (mark, &style.cache) {
-        out.push(',');
-        let start = out.len();
-        out.push_str(block);
-        encoder.outline.record_other(Span::new(start, out.len()));
+    if let Some(span) = style.cache.write_block(out, mark) {
+        encoder.outline.record_other(span);
     }
 }
 
@@ -294,7 +320,7 @@ pub(crate) fn encode_instructions(
         }
         for (part_index, part) in message.parts.iter().enumerate() {
             let at = PartIndex { message: index, part: part_index };
-            let cache = part.notes().is_some_and(|notes| notes.cache_mark.is_some());
+            let mark = part.notes().and_then(|notes| notes.cache_mark);
             match (part.content(), encoder.reusable_origin(at, part)) {
                 (_, Some(original)) => {
                     write_comma(&mut out);
@@ -306,7 +332,8 @@ pub(crate) fn encode_instructions(
                         continue;
                     }
                     write_comma(&mut out);
-                    (style.text)(&mut out, text, cache);
+                    (style.text)(&mut out, text);
+                    style.cache.write_field(&mut out, mark);
                 }
                 _ => {
                     let note = "instructions must be text in this format";
@@ -314,10 +341,7 @@ pub(crate) fn encode_instructions(
                     continue;
                 }
             }
-            if let (true, CacheMarker::Block(block)) = (cache, &style.cache) {
-                out.push(',');
-                out.push_str(block);
-            }
+            style.cache.write_block(&mut out, mark);
         }
     }
     if out.len() == empty {

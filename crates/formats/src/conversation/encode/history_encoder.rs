@@ -230,7 +230,11 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             self.record_loss(at.message, LossKind::Setting, note);
         }
         if notes.has_signature {
-            self.record_loss(at.message, LossKind::Signature, "a text loses its signature");
+            let note = match part.content() {
+                ContentPart::Media(_) => "a file loses its signature",
+                _ => "a text loses its signature",
+            };
+            self.record_loss(at.message, LossKind::Signature, note);
         }
         if !notes.citations.is_empty() {
             self.record_loss(at.message, LossKind::Citation, "a text loses its citations");

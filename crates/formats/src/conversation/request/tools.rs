@@ -6,7 +6,7 @@ use foxwedge_core::Format;
 
 use super::{field_writer::RequestFieldWriter, schema::EMPTY_SCHEMA};
 use crate::conversation::{JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput};
-use foxwedge_json::{JsonObject, JsonTape, quote};
+use foxwedge_json::{JsonObject, quote};
 
 /// A tool that only its format knows.
 pub(crate) fn provider_tool<'a>(
@@ -156,14 +156,6 @@ pub(crate) fn input_schema<'t>(tool: &'t ToolDeclaration<'_>) -> &'t str {
         }
         ToolInput::Object(None) | ToolInput::ProviderDefined => EMPTY_SCHEMA,
     }
-}
-
-/// The lifetime of a cache marker, if it has one.
-pub(crate) fn cache_lifetime(mark: &str) -> Option<String> {
-    let tape = JsonTape::read(mark).ok()?;
-    let object = tape.root(mark).object()?;
-    let inner = object.object("cachePoint").unwrap_or(object);
-    inner.non_empty_text("ttl").map(Cow::into_owned)
 }
 
 /// The tool choice that remains among the written tools.
