@@ -31,12 +31,15 @@ fn losses_are_listed() {
     let hosted = r#"[{"role":"user","content":"hi"},{"type":"web_search_call","id":"ws_1"}]"#;
     let drawn = r#"[{"role":"user","parts":[{"text":"draw"}]},
         {"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"aGk="}}]}]"#;
+    let signed = r#"[{"role":"user","parts":[{"text":"draw"}]},{"role":"model","parts":[
+        {"inlineData":{"mimeType":"image/png","data":"aGk="},"thoughtSignature":"s"}]}]"#;
     let swapped = r#"[{"role":"user","content":[{"type":"tool_use","id":"a","name":"f","input":{}},
         {"type":"text","text":"hi"}]},
         {"role":"assistant","content":[{"type":"tool_result","tool_use_id":"b","content":"x"},
         {"type":"text","text":"yo"}]}]"#;
     let table = [
         (system, Chat, Responses, ""),
+        (signed, Gemini, Format::GeminiInteractions, "Signature@1"),
         (system, Chat, Anthropic, "Instructions@0"),
         (system, Chat, Gemini, "Instructions@0"),
         (system, Chat, Bedrock, "Instructions@0"),

@@ -170,3 +170,20 @@ fn deeply_nested_arguments_are_encoded() {
         assert_eq!(violated_rules(&out, to), Vec::<&str>::new(), "{}", to.name());
     }
 }
+
+#[test]
+fn the_lifetime_of_a_cache_mark_is_kept() {
+    let anthropic = r#"[{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral","ttl":"1h"}}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"f","input":{},"cache_control":{"type":"ephemeral"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok","cache_control":{"type":"ephemeral","ttl":"5m"}}]}]"#;
+    let history = decode(anthropic, Format::Anthropic).expect("readable");
+    let (bedrock, losses) = encode(&history, Format::Bedrock);
+    assert!(losses.is_empty(), "{losses:?}");
+    for mark in [
+        r#"{"cachePoint":{"type":"default","ttl":"1h"}}"#,
+        r#"{"cachePoint":{"type":"default"}}"#,
+        r#"{"cachePoint":{"type":"default","ttl":"5m"}}"#,
+    ] {
+        assert!(bedrock.contains(mark), "{mark}: {bedrock}");
+    }
+    let back = decode(&bedrock, Format::Bedrock).expect("readable");
+    assert_eq!(encode(&back, Format::Anthropic).0, anthropic);
+}
