@@ -29,6 +29,7 @@ mod pairs;
 mod answers;
 mod blocks;
 mod ids;
+mod answer_fields;
 mod content;
 mod media;
 mod order;

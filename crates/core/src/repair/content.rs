@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 
 use super::{
-    ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, ids::hash, is_allowed, media,
-    state::RepairState,
+    ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, answer_fields, ids::hash, is_allowed,
+    media, state::RepairState,
 };
 use crate::sorting::sort_by_key;
 use crate::{
     check::{self, CheckOptions, display_id},
     draft::{
-        AnswerShape, ArgumentsShape, ContentShape, Draft, Format, MessageFlags, MessageLayout,
-        Part, PartKind, Role, TextShape,
+        AnswerShape, ArgumentsShape, ContentShape, Draft, MessageFlags, MessageLayout, Part,
+        PartKind, Role, TextShape,
     },
     lone_surrogates, placeholder,
     policy::OrphanPolicy,
@@ -39,13 +39,13 @@ pub(super) fn remove_empty(state: &mut RepairState<'_, '_>, rules: RuleSet) {
 pub(super) fn fix_content(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     type ContentFix = fn(&mut RepairState<'_, '_>);
     let fixes: [(u16, ContentFix); 14] = [
-        (109, fix_answer_types),
+        (109, answer_fields::fix_types),
         (302, fix_arguments),
         (316, fix_call_types),
         (303, fix_empty_answers),
         (315, fix_malformed_answers),
         (207, fix_tool_names),
-        (107, fix_answer_names),
+        (107, answer_fields::fix_names),
         (205, remove_item_ids),
         (309, remove_empty_call_lists),
         (311, fix_null_contents),
@@ -197,30 +197,6 @@ fn fix_call_types(state: &mut RepairState<'_, '_>) {
     }
 }
 
-/// Gives results the type that belongs to their calls.
-fn fix_answer_types(state: &mut RepairState<'_, '_>) {
-    let (draft, pairing) = state.draft_with_pairing();
-    for answer in &pairing.answers {
-        let Some(call) = answer.result_match().call() else { continue };
-        let call = crate::pairing::call_at(&draft, pairing.calls[call].part());
-        let PartKind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
-        let Some(call) = call.filter(|call| outline.family.confused_with() == Some(call.family))
-        else {
-            continue;
-        };
-        let index = answer.part() - draft.messages[answer.message()].first as usize;
-        let Some(part) = state.edit_message(answer.message()).parts.get_mut(index) else {
-            continue;
-        };
-        let Some(outline) = part.part.kind.answer_mut() else { continue };
-        outline.family = call.family;
-        part.patch.typed = true;
-        let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
-        let note = "the result gets the type that belongs to its call".to_owned();
-        state.note_edit(109, Strategy::Recode, answer.message(), ids, note);
-    }
-}
-
 fn fix_tool_names(state: &mut RepairState<'_, '_>) {
     let profile = state.options.profile;
     for at in found_messages(state, 207) {
@@ -267,31 +243,6 @@ fn clean_name(profile: Profile, old: Option<&str>) -> String {
         name.insert(0, '_');
     }
     format!("{name}_{:06x}", hash(old, 0) & 0xff_ffff)
-}
-
-fn fix_answer_names(state: &mut RepairState<'_, '_>) {
-    let (draft, pairing) = state.draft_with_pairing();
-    for answer in &pairing.answers {
-        let Some(call) = answer.result_match().call() else { continue };
-        let name = crate::pairing::call_at(&draft, pairing.calls[call].part())
-            .and_then(|call| call.name.to_cow());
-        let Some(name) = name else { continue };
-        let index = answer.part() - draft.messages[answer.message()].first as usize;
-        let PartKind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
-        let unnamed = draft.format == Format::GeminiInteractions && outline.name.is_none();
-        if unnamed || outline.tool() == Some(&*name) {
-            continue;
-        }
-        let Some(part) = state.edit_message(answer.message()).parts.get_mut(index) else {
-            continue;
-        };
-        let Some(outline) = part.part.kind.answer_mut() else { continue };
-        let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
-        let note = format!("the result gets the name of its call, {}", display_id(Some(&*name)));
-        outline.name = Some(Box::new(name));
-        part.patch.name = true;
-        state.note_edit(107, Strategy::Rename, answer.message(), ids, note);
-    }
 }
 
 fn remove_item_ids(state: &mut RepairState<'_, '_>) {
