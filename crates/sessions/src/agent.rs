@@ -15,6 +15,8 @@ pub enum SessionAgent {
     Neovate,
     /// Cline, Roo Code and Kilo Code.
     Cline,
+    /// pi.
+    Pi,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -23,12 +25,13 @@ pub enum SessionAgent {
 
 impl SessionAgent {
     /// All agents that keep sessions on a machine.
-    pub const ALL: [SessionAgent; 5] = [
+    pub const ALL: [SessionAgent; 6] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
         SessionAgent::Neovate,
         SessionAgent::Cline,
+        SessionAgent::Pi,
     ];
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
@@ -48,6 +51,7 @@ impl SessionAgent {
             SessionAgent::GeminiCli => "gemini-cli",
             SessionAgent::Neovate => "neovate",
             SessionAgent::Cline => "cline",
+            SessionAgent::Pi => "pi",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -65,6 +69,7 @@ impl SessionAgent {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Pi
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
@@ -87,7 +92,7 @@ impl SessionAgent {
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
-            SessionAgent::Codex | SessionAgent::GeminiCli => Severity::Warning,
+            SessionAgent::Codex | SessionAgent::GeminiCli | SessionAgent::Pi => Severity::Warning,
         }
     }
 
@@ -98,7 +103,7 @@ impl SessionAgent {
         // The SDK also refuses results in assistant messages.
         let others: &[u16] = match self {
             SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => return,
-            SessionAgent::GeminiCli | SessionAgent::Neovate => &[],
+            SessionAgent::GeminiCli | SessionAgent::Neovate | SessionAgent::Pi => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
         };
         let mut rules = RuleSet::default();

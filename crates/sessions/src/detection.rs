@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, lines::lines, message_list};
+use super::{SessionAgent, lines::lines, message_list, pi};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -73,9 +73,12 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
                 (false, false) => AgentDetection::Unknown,
             }
         }
-        "session" if has("version") && has("cwd") && has("id") => AgentDetection::Unsupported("pi"),
+        "session" if has("cwd") && has("id") && has("timestamp") => detect_pi(source, object),
         kind if kind.contains('.') && has("data") && has("parentId") => {
             AgentDetection::Unsupported("Copilot CLI")
+        }
+        "message" if has("id") && has("parentId") && has("message") => {
+            AgentDetection::Known(SessionAgent::Pi)
         }
         "message" if has("uuid") && has("parentUuid") && has("role") => {
             AgentDetection::Known(SessionAgent::Neovate)
@@ -137,6 +140,22 @@ fn detect_claude_code(source: &str, object: Span) -> AgentDetection {
             ),
         ),
         _ => AgentDetection::Known(SessionAgent::ClaudeCode),
+    }
+}
+
+/// Checks the version, which pi writes into the header.
+fn detect_pi(source: &str, header: Span) -> AgentDetection {
+    let version = field_value(source, header, "version").map_or("1", |version| version.of(source));
+    match version.parse::<u32>() {
+        Ok(number) if pi::VERSIONS.contains(&number) => AgentDetection::Known(SessionAgent::Pi),
+        Ok(1) => AgentDetection::UnknownVersion(
+            SessionAgent::Pi,
+            "a session of version 1, which pi converts when it opens it".to_owned(),
+        ),
+        _ => AgentDetection::UnknownVersion(
+            SessionAgent::Pi,
+            format!("a session of version {version}; only versions 2 and 3 are supported"),
+        ),
     }
 }
 

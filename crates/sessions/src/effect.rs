@@ -226,7 +226,7 @@ impl ParsedSession<'_> {
             DefectHarm::HidesHistory => HidesContent,
         };
         let special = match self.agent {
-            SessionAgent::Codex | SessionAgent::GeminiCli => match shape.head {
+            SessionAgent::Codex | SessionAgent::GeminiCli | SessionAgent::Pi => match shape.head {
                 // A record before the head is the first line, or becomes it.
                 Some(head) if head != defect.span => {
                     let torn = shape.first != head && defect.span.start < head.start;
@@ -254,6 +254,7 @@ impl ParsedSession<'_> {
         let has = |record: &SessionRecord<'_>, key| field_value(source, record.span, key).is_some();
         let is_head = |record: &&SessionRecord<'_>| match self.agent {
             SessionAgent::Codex => record.kind == "session_meta",
+            SessionAgent::Pi => record.kind == "session",
             SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate

@@ -86,6 +86,12 @@ fn id_changes(
                 }
             }
         }
+        SessionAgent::Pi => {
+            let kind = field_value(source, record, "type").map(|kind| kind.of(source));
+            if kind == Some("\"session\"") && names(record, "id") {
+                changes.push(("id", FieldChange::Text(quote(id))));
+            }
+        }
         SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
     }
     changes

@@ -75,6 +75,7 @@ mod until_stable;
 mod fork;
 mod claude_code;
 mod neovate;
+mod pi;
 mod codex;
 mod cline;
 mod open_calls;
@@ -139,6 +140,7 @@ pub fn read<'a>(
         SessionAgent::Neovate => {
             read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
+        SessionAgent::Pi => read_linked(text, agent, options, format, |_| pi::CHAIN_RULES),
         SessionAgent::Codex => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
@@ -173,6 +175,7 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Codex => (codex::read_record, codex::is_record),
         SessionAgent::GeminiCli => (gemini_cli::read_record, gemini_cli::is_record),
         SessionAgent::Cline => (cline::read_record, cline::is_record),
+        SessionAgent::Pi => (pi::read_record, pi::is_record),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
@@ -191,6 +194,9 @@ fn read_linked<'a>(
     fragments.body.tail_waits = metadata.waits_for_tools;
     if agent == SessionAgent::Neovate {
         neovate::mark_lost_parents(&mut log);
+    }
+    if agent == SessionAgent::Pi {
+        pi::apply_edits(&mut log);
     }
     let chain_rules = chain_rules(metadata.version.as_deref());
     let chain = build_chain(&log.links, &fragments, &log.carried, chain_rules);
@@ -289,7 +295,7 @@ impl<'a> ParsedSession<'a> {
 
     fn rewrite(&self, repair: &Repair<'a>, straightens: bool) -> RewrittenFile<'a> {
         match self.agent {
-            SessionAgent::ClaudeCode | SessionAgent::Neovate => {
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Pi => {
                 linked_rewriter::rewrite(self, repair, straightens)
             }
             SessionAgent::Codex | SessionAgent::Cline | SessionAgent::AiSdkModel => {

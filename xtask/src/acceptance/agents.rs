@@ -35,6 +35,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "--claude-code CLI…",
     "--codex CLI…",
     "--gemini-cli CLI…",
+    "--pi CLI…",
     "--keep FOLDER",
     "--foxwedge BINARY",
 ];

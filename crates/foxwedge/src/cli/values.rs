@@ -254,6 +254,7 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::Cline => &["roo", "kilo"],
         SessionAgent::Codex
         | SessionAgent::Neovate
+        | SessionAgent::Pi
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => &[],
     })

@@ -62,6 +62,7 @@ pub fn check_idle(
         SessionAgent::GeminiCli
         | SessionAgent::Neovate
         | SessionAgent::Cline
+        | SessionAgent::Pi
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }

@@ -2,14 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{CarriedRecords, ChainBuilder, ChainStatus};
+use super::{CarriedRecords, ChainBuilder, ChainStatus, RecordLink};
 use foxwedge_core::{PartKind, Strategy, display_id};
 
 /// Walks the path. A link that leads nowhere or in a cycle is replaced by the preceding record.
 pub(super) fn walk_path(state: &mut ChainBuilder<'_, '_>) {
     let mut ends = state.links.iter().zip(&state.statuses);
-    let last =
-        ends.rposition(|(link, &status)| link.fragment.is_some() && status == ChainStatus::Branch);
+    let notes = state.behavior.starts_at_notes;
+    let is_end = |link: &RecordLink<'_>| link.fragment.is_some() || notes && link.id.is_some();
+    let last = ends.rposition(|(link, &status)| is_end(link) && status == ChainStatus::Branch);
     let mut below = FreeRecordIndex::new(state);
     let mut at = last.and_then(|last| u32::try_from(last).ok());
     at = at.map(|last| find_leaf(state, last));
@@ -186,7 +187,9 @@ pub(super) fn place_carried(state: &mut ChainBuilder<'_, '_>, carried: &[Carried
                 carried.segment.map_or(named, |ends| segment_records(state, ends, &mut steps));
             for record in records {
                 let earlier = record < carried.compaction;
-                if earlier && state.statuses[record as usize] == ChainStatus::Branch {
+                // Only the latest compaction of a path counts.
+                let is_cut = state.link(record).cut_parent.is_some();
+                if earlier && !is_cut && state.statuses[record as usize] == ChainStatus::Branch {
                     state.statuses[record as usize] = ChainStatus::Carried;
                     path.push(record);
                 }
@@ -219,7 +222,7 @@ fn segment_records(
             found.reverse();
             return found;
         }
-        at = link.parent.and_then(|parent| state.resolve(parent, index));
+        at = link.parent.or(link.cut_parent).and_then(|parent| state.resolve(parent, index));
     }
     Vec::new()
 }

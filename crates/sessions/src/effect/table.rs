@@ -89,7 +89,7 @@ use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
     WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, GeminiCli};
+use SessionAgent::{ClaudeCode, Codex, GeminiCli, Pi};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -104,6 +104,8 @@ const CODEX_0_110: AgentVersion = AgentVersion::new(0, 110, 0);
 const CODEX_0_155: AgentVersion = AgentVersion::new(0, 155, 0);
 /// The only tested version of Gemini CLI. Its files name no version.
 const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
+/// The only tested version of pi. Its files name no version.
+const PI: AgentVersion = AgentVersion::new(1, 5, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
 /// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
@@ -343,6 +345,37 @@ pub const RATED_ROWS: &[RatedRow] = &[
         rewritten",
     ),
     row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads invalid UTF-8 as U+FFFD"),
+    row(Pi, &[101], All, PI, Tolerated, "1.5.0 adds the result `No result provided`"),
+    row(
+        Pi,
+        &[801, 802, 803],
+        FirstRecord,
+        PI,
+        Blocks,
+        "1.5.0 rejects a file that does not start with its header",
+    ),
+    row(Pi, &[801, 802], FirstLine, PI, Tolerated, "1.5.0 leaves out a line that is not JSON"),
+    row(Pi, &[801, 802], NothingHidden, PI, Tolerated, "1.5.0 leaves out a line that is not JSON"),
+    row(Pi, &[801, 802], OpenLine, PI, Tolerated, "1.5.0 ends the line when it opens the file"),
+    row(
+        Pi,
+        &[801, 802],
+        HidesContent,
+        PI,
+        HidesHistory,
+        "1.5.0 leaves out a record that shares its line with a torn one",
+    ),
+    row(Pi, &[803], All, PI, Tolerated, "1.5.0 reads invalid UTF-8 as U+FFFD"),
+    row(Pi, &[703], NothingHidden, PI, Tolerated, "1.5.0 reads a repeated record once"),
+    row(
+        Pi,
+        &[701, 702, 703],
+        All,
+        PI,
+        HidesHistory,
+        "1.5.0 loses everything before a missing parent",
+    ),
+    row(Pi, &[704], All, PI, Blocks, "1.5.0 does not come to an end"),
 ];
 
 const fn row(

@@ -4,6 +4,7 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod pi;
 mod gemini_cli;
 mod scribe;
 mod aside;
@@ -52,11 +53,12 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "neovate" => neovate::write(random, &list),
         "codex" => codex::write(random, &list),
         "cline" => cline::write(random, &list),
+        "pi" => pi::write(random, &list),
         "gemini-cli" => gemini_cli::write(random, &list, old),
         _ => panic!("nobody knows how `{agent}` writes"),
     };
     let damaged = random.chance(50);
-    let linked = agent == "claude-code" || agent == "neovate";
+    let linked = ["claude-code", "neovate", "pi"].contains(&agent);
     if damaged && random.chance(60) {
         links::damage(random, &mut written.records, linked);
     }
@@ -71,6 +73,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
             bytes::joined(random, &lines)
         }
     };
+    let bytes = if agent == "pi" { crate::link_names::with_pi_names(&bytes) } else { bytes };
     let truth = (sound && !damaged).then_some(written.messages);
     let (sound, damaged) = (sound && !damaged && !written.siblings, damaged || written.siblings);
     SessionFile { bytes, truth, sound, damaged }

@@ -10,6 +10,7 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod pi;
 mod gemini_cli;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,7 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "neovate" => linked::view(&lines::records(bytes), &neovate::MANNER),
         "codex" => codex::view(&lines::records(bytes)),
         "cline" => cline::view(bytes),
+        "pi" => linked::view(&pi::renamed(&lines::records(bytes)), &pi::MANNER),
         "gemini-cli" => gemini_cli::view(bytes),
         _ => SessionConversation::default(),
     }
@@ -68,6 +70,9 @@ pub fn plain_walk(agent: &str, bytes: &[u8]) -> Option<Vec<usize>> {
     let manner = match agent {
         "claude-code" => &claude_code::MANNER,
         "neovate" => &neovate::MANNER,
+        "pi" => {
+            return Some(linked::plain_walk(&pi::renamed(&lines::records(bytes)), &pi::MANNER));
+        }
         _ => return None,
     };
     Some(linked::plain_walk(&lines::records(bytes), manner))

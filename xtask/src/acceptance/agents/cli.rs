@@ -18,17 +18,19 @@ pub(super) enum AgentVendor {
     ClaudeCode,
     Codex,
     GeminiCli,
+    Pi,
 }
 
 impl AgentVendor {
-    pub(super) const ALL: [AgentVendor; 3] =
-        [AgentVendor::ClaudeCode, AgentVendor::Codex, AgentVendor::GeminiCli];
+    pub(super) const ALL: [AgentVendor; 4] =
+        [AgentVendor::ClaudeCode, AgentVendor::Codex, AgentVendor::GeminiCli, AgentVendor::Pi];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             AgentVendor::ClaudeCode => "Claude Code",
             AgentVendor::Codex => "Codex",
             AgentVendor::GeminiCli => "Gemini CLI",
+            AgentVendor::Pi => "pi",
         }
     }
 
@@ -37,6 +39,7 @@ impl AgentVendor {
             AgentVendor::ClaudeCode => "--claude-code",
             AgentVendor::Codex => "--codex",
             AgentVendor::GeminiCli => "--gemini-cli",
+            AgentVendor::Pi => "--pi",
         }
     }
 
@@ -45,13 +48,14 @@ impl AgentVendor {
             AgentVendor::ClaudeCode => "FOXWEDGE_CLAUDE_CODE",
             AgentVendor::Codex => "FOXWEDGE_CODEX",
             AgentVendor::GeminiCli => "FOXWEDGE_GEMINI_CLI",
+            AgentVendor::Pi => "FOXWEDGE_PI",
         }
     }
 
     /// The format of its requests.
     pub(super) fn format(self) -> Format {
         match self {
-            AgentVendor::ClaudeCode => Format::Anthropic,
+            AgentVendor::ClaudeCode | AgentVendor::Pi => Format::Anthropic,
             AgentVendor::Codex => Format::OpenaiResponses,
             AgentVendor::GeminiCli => Format::Gemini,
         }
@@ -60,7 +64,7 @@ impl AgentVendor {
     /// Whether calls are on disk before they are answered.
     pub(super) fn keeps_open_calls(self) -> bool {
         match self {
-            AgentVendor::ClaudeCode | AgentVendor::Codex => true,
+            AgentVendor::ClaudeCode | AgentVendor::Codex | AgentVendor::Pi => true,
             AgentVendor::GeminiCli => false,
         }
     }
@@ -108,6 +112,15 @@ impl AgentCli {
                 let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
                 (".gemini", "settings.json", settings.to_owned())
             }
+            AgentVendor::Pi => {
+                let model = serde_json::json!({ "id": "scripted" });
+                let provider = serde_json::json!({
+                    "baseUrl": format!("http://127.0.0.1:{port}"), "apiKey": "scripted",
+                    "api": "anthropic-messages", "models": [model],
+                });
+                let settings = serde_json::json!({ "providers": { "scripted": provider } });
+                (".pi/agent", "models.json", settings.to_string())
+            }
             AgentVendor::Codex => {
                 let settings = format!(
                     "model = \"scripted\"\nmodel_provider = \"scripted\"\n\
@@ -146,6 +159,13 @@ impl AgentCli {
             }
             (AgentVendor::Codex, TurnKind::Resumed(id)) => {
                 command.args(["exec", "--json", "--skip-git-repo-check", "resume", id]);
+            }
+            (AgentVendor::Pi, turn) => {
+                command.args(["--provider", "scripted", "--model", "scripted"]);
+                command.args(match turn {
+                    TurnKind::First => ["--session-id", SESSION, "-p"],
+                    TurnKind::Resumed(id) => ["--session", id, "-p"],
+                });
             }
             (AgentVendor::GeminiCli, turn) => {
                 command.args(["-y", "--skip-trust", "-o", "stream-json", "-m", "gemini-2.5-pro"]);
@@ -188,6 +208,9 @@ impl AgentCli {
                 command.env("CODEX_HOME", folder.home().join(".codex"));
                 command.env("SCRIPTED_KEY", "scripted");
             }
+            AgentVendor::Pi => {
+                command.env("PI_OFFLINE", "1");
+            }
             AgentVendor::GeminiCli => {
                 command.env("GOOGLE_GEMINI_BASE_URL", &here).env("GEMINI_API_KEY", "scripted");
             }
@@ -200,17 +223,19 @@ impl AgentCli {
             AgentVendor::ClaudeCode => folder.home().join(".claude/projects"),
             AgentVendor::Codex => folder.home().join(".codex/sessions"),
             AgentVendor::GeminiCli => folder.home().join(".gemini/tmp"),
+            AgentVendor::Pi => folder.home().join(".pi/agent/sessions"),
         };
         // Some versions keep files of sub-agents beside it.
         let is_own = |stem: &str| match self.vendor {
             AgentVendor::ClaudeCode => stem == SESSION,
             AgentVendor::Codex => stem.starts_with("rollout-"),
             AgentVendor::GeminiCli => stem.starts_with("session-"),
+            AgentVendor::Pi => stem.ends_with(SESSION),
         };
         let file = find(&folder, &is_own)?;
         let stem = file.file_stem()?.to_str()?;
         let id = match self.vendor {
-            AgentVendor::ClaudeCode | AgentVendor::GeminiCli => SESSION,
+            AgentVendor::ClaudeCode | AgentVendor::GeminiCli | AgentVendor::Pi => SESSION,
             AgentVendor::Codex => stem.get(stem.len().checked_sub(SESSION.len())?..)?,
         };
         let id = id.to_owned();

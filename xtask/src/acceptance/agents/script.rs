@@ -111,6 +111,8 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
             }
             (AgentVendor::Codex, ToolWork::Read(file)) => command(&format!("cat {file}")),
             (AgentVendor::Codex, ToolWork::Run(line)) => command(line),
+            (AgentVendor::Pi, ToolWork::Read(file)) => ("read", json!({ "path": file })),
+            (AgentVendor::Pi, ToolWork::Run(line)) => ("bash", json!({ "command": line })),
             (AgentVendor::GeminiCli, ToolWork::Read(file)) => {
                 ("read_file", json!({ "file_path": workspace.join(file) }))
             }

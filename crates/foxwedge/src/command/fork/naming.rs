@@ -19,6 +19,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::Codex
         | SessionAgent::GeminiCli
         | SessionAgent::Cline
+        | SessionAgent::Pi
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => format!(
             "{}-{}-5{}-a{}-{}",
@@ -72,6 +73,7 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
             let kind = if name.ends_with(".json") { "json" } else { "jsonl" };
             format!("session-{time}-{}.{kind}", id.get(..8).unwrap_or(id))
         }
+        SessionAgent::Pi => format!("{}_{id}.jsonl", name.split_once('_')?.0),
         SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
     };
     Some(original.with_file_name(name))
@@ -110,6 +112,12 @@ mod tests {
                 "c/session-2026-01-02T03-04-0a1b2c3d.json",
                 Some("c/session-2026-01-02T03-04-11111111.json".to_owned()),
             ),
+            (
+                SessionAgent::Pi,
+                "p/2026-01-02T03-04-05-678Z_old.jsonl",
+                Some(format!("p/2026-01-02T03-04-05-678Z_{uuid}.jsonl")),
+            ),
+            (SessionAgent::Pi, "p/odd.jsonl", None),
             (SessionAgent::Cline, "t/api_conversation_history.json", None),
         ];
         for (agent, original, expected) in table {
