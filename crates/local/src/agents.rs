@@ -20,6 +20,7 @@ mod gemini_cli;
 mod neovate;
 mod cline;
 mod pi;
+mod copilot_cli;
 pub mod session_lookup;
 
 /// A session file.
@@ -109,6 +110,7 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::Neovate => neovate::find_sessions(&mut search),
             SessionAgent::Cline => cline::find_sessions(&mut search),
             SessionAgent::Pi => pi::find_sessions(&mut search),
+            SessionAgent::CopilotCli => copilot_cli::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
@@ -123,12 +125,11 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, FolderBase, &str); 7] = [
+    const LOCATIONS: [(&str, FolderBase, &str); 6] = [
         ("opencode", FolderBase::Data, "opencode/opencode.db"),
         ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
         ("Kilo CLI", FolderBase::Data, "kilo/kilo.db"),
         ("Qwen Code", FolderBase::Home, ".qwen/projects"),
-        ("Copilot CLI", FolderBase::Home, ".copilot/session-state"),
         ("Cline CLI", FolderBase::Home, ".cline/data/sessions"),
         ("Continue", FolderBase::Home, ".continue/sessions"),
     ];

@@ -17,6 +17,8 @@ pub enum SessionAgent {
     Cline,
     /// pi.
     Pi,
+    /// Copilot CLI.
+    CopilotCli,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -25,13 +27,14 @@ pub enum SessionAgent {
 
 impl SessionAgent {
     /// All agents that keep sessions on a machine.
-    pub const ALL: [SessionAgent; 6] = [
+    pub const ALL: [SessionAgent; 7] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
         SessionAgent::Neovate,
         SessionAgent::Cline,
         SessionAgent::Pi,
+        SessionAgent::CopilotCli,
     ];
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
@@ -43,6 +46,21 @@ impl SessionAgent {
         SessionAgent::LISTS.contains(&self)
     }
 
+    /// Whether compactions can be written into its files.
+    pub fn holds_compactions(self) -> bool {
+        match self {
+            SessionAgent::ClaudeCode
+            | SessionAgent::Codex
+            | SessionAgent::GeminiCli
+            | SessionAgent::Neovate
+            | SessionAgent::Cline => true,
+            SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => false,
+        }
+    }
+
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,6 +70,7 @@ impl SessionAgent {
             SessionAgent::Neovate => "neovate",
             SessionAgent::Cline => "cline",
             SessionAgent::Pi => "pi",
+            SessionAgent::CopilotCli => "copilot-cli",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -74,6 +93,7 @@ impl SessionAgent {
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
             SessionAgent::GeminiCli => Format::Gemini,
+            SessionAgent::CopilotCli => Format::OpenaiChat,
         }
     }
 
@@ -92,7 +112,10 @@ impl SessionAgent {
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
-            SessionAgent::Codex | SessionAgent::GeminiCli | SessionAgent::Pi => Severity::Warning,
+            SessionAgent::Codex
+            | SessionAgent::GeminiCli
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli => Severity::Warning,
         }
     }
 
@@ -103,7 +126,10 @@ impl SessionAgent {
         // The SDK also refuses results in assistant messages.
         let others: &[u16] = match self {
             SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => return,
-            SessionAgent::GeminiCli | SessionAgent::Neovate | SessionAgent::Pi => &[],
+            SessionAgent::GeminiCli
+            | SessionAgent::Neovate
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
         };
         let mut rules = RuleSet::default();

@@ -117,7 +117,9 @@ impl<'a> ParsedSession<'a> {
                 self.apply_edits(codex::write_compaction(self, compacted, &mut ids))
             }
             SessionAgent::Cline => cline::write_compaction(self, compacted, &mut ids)?,
-            SessionAgent::Pi => return Err(CompactionError::NotWritten(self.agent.name())),
+            SessionAgent::Pi | SessionAgent::CopilotCli => {
+                return Err(CompactionError::NotWritten(self.agent.name()));
+            }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
                 return Err(CompactionError::NoHiding);
             }
@@ -144,7 +146,10 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex => self.apply_edits(codex::remove_compaction(self, &id)),
             SessionAgent::Cline => cline::remove_compaction(self, &id)?,
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
-            SessionAgent::Pi | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+            SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => return None,
         })
     }
 
@@ -193,6 +198,7 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Cline
             | SessionAgent::GeminiCli
             | SessionAgent::Pi
+            | SessionAgent::CopilotCli
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => !broken(own),
         };

@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, lines::lines, message_list, pi};
+use super::{SessionAgent, copilot_cli, lines::lines, message_list, pi};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -75,7 +75,7 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
         }
         "session" if has("cwd") && has("id") && has("timestamp") => detect_pi(source, object),
         kind if kind.contains('.') && has("data") && has("parentId") => {
-            AgentDetection::Unsupported("Copilot CLI")
+            detect_copilot(source, object)
         }
         "message" if has("id") && has("parentId") && has("message") => {
             AgentDetection::Known(SessionAgent::Pi)
@@ -122,6 +122,9 @@ fn detect_torn(beginning: &str) -> AgentDetection {
     if has("\"type\":\"message\"") && has("\"uuid\":") {
         return AgentDetection::Known(SessionAgent::Neovate);
     }
+    if has("\"type\":\"session.start\"") && has("\"producer\":\"copilot-agent\"") {
+        return AgentDetection::Known(SessionAgent::CopilotCli);
+    }
     if has("\"type\":\"session_meta\"") && has("\"timestamp\":") {
         return AgentDetection::Known(SessionAgent::Codex);
     }
@@ -156,6 +159,19 @@ fn detect_pi(source: &str, header: Span) -> AgentDetection {
             SessionAgent::Pi,
             format!("a session of version {version}; only versions 2 and 3 are supported"),
         ),
+    }
+}
+
+/// Checks the version, which Copilot CLI writes into the first event.
+fn detect_copilot(source: &str, event: Span) -> AgentDetection {
+    let version =
+        field_value(source, event, "data").and_then(|data| field_value(source, data, "version"));
+    match version.map(|version| version.of(source)) {
+        Some(version) if version != copilot_cli::VERSION => AgentDetection::UnknownVersion(
+            SessionAgent::CopilotCli,
+            format!("events of version {version}; only version 1 is supported"),
+        ),
+        _ => AgentDetection::Known(SessionAgent::CopilotCli),
     }
 }
 

@@ -92,6 +92,13 @@ fn id_changes(
                 changes.push(("id", FieldChange::Text(quote(id))));
             }
         }
+        SessionAgent::CopilotCli => {
+            let data = field_value(source, record, "data");
+            if data.is_some_and(|data| names(data, "sessionId")) {
+                let inside = vec![("sessionId", FieldChange::Text(quote(id)))];
+                changes.push(("data", FieldChange::Nested(inside)));
+            }
+        }
         SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
     }
     changes

@@ -77,6 +77,7 @@ mod claude_code;
 mod neovate;
 mod pi;
 mod codex;
+mod copilot_cli;
 mod cline;
 mod open_calls;
 mod nested_changes;
@@ -141,7 +142,7 @@ pub fn read<'a>(
             read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
         SessionAgent::Pi => read_linked(text, agent, options, format, |_| pi::CHAIN_RULES),
-        SessionAgent::Codex => {
+        SessionAgent::Codex | SessionAgent::CopilotCli => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
@@ -176,6 +177,7 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::GeminiCli => (gemini_cli::read_record, gemini_cli::is_record),
         SessionAgent::Cline => (cline::read_record, cline::is_record),
         SessionAgent::Pi => (pi::read_record, pi::is_record),
+        SessionAgent::CopilotCli => (copilot_cli::read_record, copilot_cli::is_record),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
@@ -298,9 +300,10 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Pi => {
                 linked_rewriter::rewrite(self, repair, straightens)
             }
-            SessionAgent::Codex | SessionAgent::Cline | SessionAgent::AiSdkModel => {
-                sequence_rewriter::rewrite(self, repair)
-            }
+            SessionAgent::Codex
+            | SessionAgent::CopilotCli
+            | SessionAgent::Cline
+            | SessionAgent::AiSdkModel => sequence_rewriter::rewrite(self, repair),
             SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),
             SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),
         }

@@ -136,6 +136,7 @@ fn write_record(
                     pi::content_changes(rewriter, &out, record, planned.role, parts)
                 }
                 SessionAgent::Codex
+                | SessionAgent::CopilotCli
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::AiSdkUi
@@ -154,6 +155,7 @@ fn write_record(
                 SessionAgent::Neovate => neovate::write_new_record(rewriter, &mut out, &new, parts),
                 SessionAgent::Pi => pi::write_new_record(rewriter, &mut out, &new, parts),
                 SessionAgent::Codex
+                | SessionAgent::CopilotCli
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::AiSdkUi

@@ -76,6 +76,11 @@ fn the_laws_hold_for_files_of_pi() {
 }
 
 #[test]
+fn the_laws_hold_for_files_of_copilot_cli() {
+    hold(SessionAgent::CopilotCli, &[101, 102, 103, 801, 802, 803]);
+}
+
+#[test]
 fn the_laws_hold_for_files_of_gemini_cli() {
     hold(SessionAgent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
 }
@@ -121,6 +126,11 @@ fn damaged_files_of_cline_are_repaired_to_the_end() {
 #[test]
 fn damaged_files_of_pi_are_repaired_to_the_end() {
     hold_for_damaged_files(SessionAgent::Pi);
+}
+
+#[test]
+fn damaged_files_of_copilot_cli_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::CopilotCli);
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "--codex CLI…",
     "--gemini-cli CLI…",
     "--pi CLI…",
+    "--copilot-cli CLI…",
     "--keep FOLDER",
     "--foxwedge BINARY",
 ];

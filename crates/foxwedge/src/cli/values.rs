@@ -252,6 +252,7 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::ClaudeCode => &["claude"],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
+        SessionAgent::CopilotCli => &["copilot"],
         SessionAgent::Codex
         | SessionAgent::Neovate
         | SessionAgent::Pi

@@ -63,6 +63,7 @@ pub fn check_idle(
         | SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::Pi
+        | SessionAgent::CopilotCli
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }

@@ -53,7 +53,10 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::GeminiCli => Some(record.span),
-        SessionAgent::Pi | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
+        SessionAgent::Pi
+        | SessionAgent::CopilotCli
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => None,
     }
 }
 

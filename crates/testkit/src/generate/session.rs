@@ -5,6 +5,7 @@ mod neovate;
 mod codex;
 mod cline;
 mod pi;
+mod copilot_cli;
 mod gemini_cli;
 mod scribe;
 mod aside;
@@ -41,6 +42,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
     let format = match agent {
         "codex" => "openai-responses",
         "gemini-cli" => "gemini",
+        "copilot-cli" => "openai-chat",
         _ => "anthropic",
     };
     let list = match sound {
@@ -54,6 +56,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "codex" => codex::write(random, &list),
         "cline" => cline::write(random, &list),
         "pi" => pi::write(random, &list),
+        "copilot-cli" => copilot_cli::write(random, &list),
         "gemini-cli" => gemini_cli::write(random, &list, old),
         _ => panic!("nobody knows how `{agent}` writes"),
     };
@@ -98,7 +101,7 @@ fn list(history: Value) -> Vec<Value> {
         }
         _ => Vec::new(),
     };
-    let known = ["user", "assistant", "system", "developer", "model", "function"];
+    let known = ["user", "assistant", "system", "developer", "model", "function", "tool"];
     let is_known = |message: &Value| match message.get("role") {
         Some(role) => known.iter().any(|known| role == known),
         None => message["type"].is_string(),

@@ -11,6 +11,7 @@ mod neovate;
 mod codex;
 mod cline;
 mod pi;
+mod copilot_cli;
 mod gemini_cli;
 #[cfg(test)]
 mod tests;
@@ -58,6 +59,7 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "neovate" => linked::view(&lines::records(bytes), &neovate::MANNER),
         "codex" => codex::view(&lines::records(bytes)),
         "cline" => cline::view(bytes),
+        "copilot-cli" => copilot_cli::view(&lines::records(bytes)),
         "pi" => linked::view(&pi::renamed(&lines::records(bytes)), &pi::MANNER),
         "gemini-cli" => gemini_cli::view(bytes),
         _ => SessionConversation::default(),
@@ -85,6 +87,20 @@ pub fn told(format: &str, messages: &[Value]) -> Vec<Value> {
     let comparable = |message: &Value| match (format, message["type"].as_str()) {
         ("anthropic", _) => {
             json!({"role": message["role"], "content": blocks(message.get("content"))})
+        }
+        ("openai-chat", _) => {
+            // The arguments of a call are text; their white space means nothing.
+            let mut message = message.clone();
+            for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
+                let text = call["function"]["arguments"].as_str().unwrap_or_default();
+                if let Ok(value) = serde_json::from_str::<Value>(text) {
+                    call["function"]["arguments"] = json!(value.to_string());
+                }
+            }
+            if message["tool_calls"].is_null() {
+                message.as_object_mut().map(|fields| fields.remove("tool_calls"));
+            }
+            message
         }
         (_, Some("local_shell_call_output")) => {
             let mut message = message.clone();

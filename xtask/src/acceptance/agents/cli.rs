@@ -19,11 +19,17 @@ pub(super) enum AgentVendor {
     Codex,
     GeminiCli,
     Pi,
+    CopilotCli,
 }
 
 impl AgentVendor {
-    pub(super) const ALL: [AgentVendor; 4] =
-        [AgentVendor::ClaudeCode, AgentVendor::Codex, AgentVendor::GeminiCli, AgentVendor::Pi];
+    pub(super) const ALL: [AgentVendor; 5] = [
+        AgentVendor::ClaudeCode,
+        AgentVendor::Codex,
+        AgentVendor::GeminiCli,
+        AgentVendor::Pi,
+        AgentVendor::CopilotCli,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -31,6 +37,7 @@ impl AgentVendor {
             AgentVendor::Codex => "Codex",
             AgentVendor::GeminiCli => "Gemini CLI",
             AgentVendor::Pi => "pi",
+            AgentVendor::CopilotCli => "Copilot CLI",
         }
     }
 
@@ -40,6 +47,7 @@ impl AgentVendor {
             AgentVendor::Codex => "--codex",
             AgentVendor::GeminiCli => "--gemini-cli",
             AgentVendor::Pi => "--pi",
+            AgentVendor::CopilotCli => "--copilot-cli",
         }
     }
 
@@ -49,22 +57,36 @@ impl AgentVendor {
             AgentVendor::Codex => "FOXWEDGE_CODEX",
             AgentVendor::GeminiCli => "FOXWEDGE_GEMINI_CLI",
             AgentVendor::Pi => "FOXWEDGE_PI",
+            AgentVendor::CopilotCli => "FOXWEDGE_COPILOT_CLI",
         }
     }
 
     /// The format of its requests.
     pub(super) fn format(self) -> Format {
         match self {
-            AgentVendor::ClaudeCode | AgentVendor::Pi => Format::Anthropic,
+            AgentVendor::ClaudeCode | AgentVendor::Pi | AgentVendor::CopilotCli => {
+                Format::Anthropic
+            }
             AgentVendor::Codex => Format::OpenaiResponses,
             AgentVendor::GeminiCli => Format::Gemini,
+        }
+    }
+
+    /// Whether a result is on disk before the other calls of its reply have theirs.
+    pub(super) fn writes_each_result(self) -> bool {
+        match self {
+            AgentVendor::ClaudeCode | AgentVendor::Codex | AgentVendor::CopilotCli => true,
+            AgentVendor::GeminiCli | AgentVendor::Pi => false,
         }
     }
 
     /// Whether calls are on disk before they are answered.
     pub(super) fn keeps_open_calls(self) -> bool {
         match self {
-            AgentVendor::ClaudeCode | AgentVendor::Codex | AgentVendor::Pi => true,
+            AgentVendor::ClaudeCode
+            | AgentVendor::Codex
+            | AgentVendor::Pi
+            | AgentVendor::CopilotCli => true,
             AgentVendor::GeminiCli => false,
         }
     }
@@ -107,7 +129,7 @@ impl AgentCli {
     /// Puts settings into a new home.
     pub(super) fn write_settings(&self, folder: &AgentFolder, port: u16) -> Result<(), String> {
         let (inner, name, settings) = match self.vendor {
-            AgentVendor::ClaudeCode => return Ok(()),
+            AgentVendor::ClaudeCode | AgentVendor::CopilotCli => return Ok(()),
             AgentVendor::GeminiCli => {
                 let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
                 (".gemini", "settings.json", settings.to_owned())
@@ -160,6 +182,13 @@ impl AgentCli {
             (AgentVendor::Codex, TurnKind::Resumed(id)) => {
                 command.args(["exec", "--json", "--skip-git-repo-check", "resume", id]);
             }
+            (AgentVendor::CopilotCli, turn) => {
+                command.args(["--allow-all-tools", "--no-auto-update", "--silent"]);
+                command.args(match turn {
+                    TurnKind::First => ["--session-id", SESSION, "-p"],
+                    TurnKind::Resumed(id) => ["--session-id", id, "-p"],
+                });
+            }
             (AgentVendor::Pi, turn) => {
                 command.args(["--provider", "scripted", "--model", "scripted"]);
                 command.args(match turn {
@@ -211,6 +240,12 @@ impl AgentCli {
             AgentVendor::Pi => {
                 command.env("PI_OFFLINE", "1");
             }
+            AgentVendor::CopilotCli => {
+                command.env("COPILOT_OFFLINE", "true").env("COPILOT_MODEL", "scripted");
+                command.env("COPILOT_PROVIDER_BASE_URL", &here);
+                command.env("COPILOT_PROVIDER_TYPE", "anthropic");
+                command.env("COPILOT_PROVIDER_API_KEY", "scripted");
+            }
             AgentVendor::GeminiCli => {
                 command.env("GOOGLE_GEMINI_BASE_URL", &here).env("GEMINI_API_KEY", "scripted");
             }
@@ -224,6 +259,7 @@ impl AgentCli {
             AgentVendor::Codex => folder.home().join(".codex/sessions"),
             AgentVendor::GeminiCli => folder.home().join(".gemini/tmp"),
             AgentVendor::Pi => folder.home().join(".pi/agent/sessions"),
+            AgentVendor::CopilotCli => folder.home().join(".copilot/session-state"),
         };
         // Some versions keep files of sub-agents beside it.
         let is_own = |stem: &str| match self.vendor {
@@ -231,11 +267,15 @@ impl AgentCli {
             AgentVendor::Codex => stem.starts_with("rollout-"),
             AgentVendor::GeminiCli => stem.starts_with("session-"),
             AgentVendor::Pi => stem.ends_with(SESSION),
+            AgentVendor::CopilotCli => stem == "events",
         };
         let file = find(&folder, &is_own)?;
         let stem = file.file_stem()?.to_str()?;
         let id = match self.vendor {
-            AgentVendor::ClaudeCode | AgentVendor::GeminiCli | AgentVendor::Pi => SESSION,
+            AgentVendor::ClaudeCode
+            | AgentVendor::GeminiCli
+            | AgentVendor::Pi
+            | AgentVendor::CopilotCli => SESSION,
             AgentVendor::Codex => stem.get(stem.len().checked_sub(SESSION.len())?..)?,
         };
         let id = id.to_owned();

@@ -141,7 +141,10 @@ impl<'s> SessionLines<'s> {
             let contents = [&record["message"]["content"], &record["content"]];
             let mut blocks = contents.into_iter().filter_map(Value::as_array).flatten();
             let payload = &record["payload"];
-            if text_of(&record["message"], "toolCallId") == id {
+            let is_result = text_of(record, "type") == "tool.execution_complete";
+            if text_of(&record["message"], "toolCallId") == id
+                || is_result && text_of(&record["data"], "toolCallId") == id
+            {
                 return true;
             }
             blocks.any(|block| {
@@ -173,7 +176,11 @@ impl<'s> SessionLines<'s> {
     /// The line of the message in which somebody says this.
     fn said(&self, text: &str) -> Option<usize> {
         self.records.iter().position(|record| {
-            let holders = [&record["message"]["content"], &record["payload"]["content"]];
+            let holders = [
+                &record["message"]["content"],
+                &record["payload"]["content"],
+                &record["data"]["content"],
+            ];
             holders.into_iter().any(|content| {
                 let mut blocks = content.as_array().into_iter().flatten();
                 content.as_str() == Some(text) || blocks.any(|block| text_of(block, "text") == text)

@@ -20,6 +20,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::GeminiCli
         | SessionAgent::Cline
         | SessionAgent::Pi
+        | SessionAgent::CopilotCli
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => format!(
             "{}-{}-5{}-a{}-{}",
@@ -35,7 +36,10 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
 /// Refuses ids that the agent does not recognize.
 pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
     let expected = match agent {
-        SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::GeminiCli
+        SessionAgent::ClaudeCode
+        | SessionAgent::Codex
+        | SessionAgent::GeminiCli
+        | SessionAgent::CopilotCli
             if !is_uuid(id) =>
         {
             "a UUID, such as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -74,6 +78,10 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
             format!("session-{time}-{}.{kind}", id.get(..8).unwrap_or(id))
         }
         SessionAgent::Pi => format!("{}_{id}.jsonl", name.split_once('_')?.0),
+        // Each session has a folder.
+        SessionAgent::CopilotCli => {
+            return Some(original.parent()?.with_file_name(id).join(name));
+        }
         SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
     };
     Some(original.with_file_name(name))
@@ -118,6 +126,11 @@ mod tests {
                 Some(format!("p/2026-01-02T03-04-05-678Z_{uuid}.jsonl")),
             ),
             (SessionAgent::Pi, "p/odd.jsonl", None),
+            (
+                SessionAgent::CopilotCli,
+                "session-state/old/events.jsonl",
+                Some(format!("session-state/{uuid}/events.jsonl")),
+            ),
             (SessionAgent::Cline, "t/api_conversation_history.json", None),
         ];
         for (agent, original, expected) in table {

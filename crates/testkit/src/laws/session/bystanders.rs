@@ -38,6 +38,16 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
             AllowedChange::Message
         }
         SessionAgent::Pi if record["id"].is_string() => AllowedChange::Note,
+        SessionAgent::CopilotCli if record["type"] == "session.compaction_complete" => {
+            AllowedChange::Whole
+        }
+        SessionAgent::CopilotCli
+            if ["user.message", "assistant.message", "tool.execution_complete"]
+                .iter()
+                .any(|kind| record["type"] == *kind) =>
+        {
+            AllowedChange::Message
+        }
         SessionAgent::Codex if record["type"] == "response_item" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "compacted" => AllowedChange::Whole,
         SessionAgent::GeminiCli if record["id"].is_string() => AllowedChange::Whole,

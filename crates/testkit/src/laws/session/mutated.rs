@@ -376,6 +376,7 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         | SessionAgent::Neovate
         | SessionAgent::Codex
         | SessionAgent::Pi
+        | SessionAgent::CopilotCli
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => true,
     }
