@@ -86,6 +86,23 @@ fn every_command_works_on_a_session_that_was_killed() {
 }
 
 #[test]
+fn a_session_that_copilot_is_working_on_is_not_touched() {
+    let [_, agent] = &RECORDED;
+    let sandbox = Sandbox::new();
+    let file = sandbox.keep(agent.path, 1, agent.read());
+    let folder = file.parent().unwrap();
+    let fix = || sandbox.run(&["fix", "--tail", "dead", ID]);
+    let own = folder.join(format!("inuse.{}.lock", std::process::id()));
+    fs::write(&own, "").unwrap();
+    let refused = fix();
+    assert_ne!(refused.code, 0, "{}", refused.all());
+    assert!(refused.err.contains("this session is live"), "{}", refused.err);
+    assert_eq!(fs::read(&file).unwrap(), agent.read());
+    fs::remove_file(own).unwrap();
+    assert_eq!(fix().code, 0);
+}
+
+#[test]
 fn damaged_recordings_are_repaired_and_put_back() {
     for agent in &RECORDED {
         let mut count = 0;
