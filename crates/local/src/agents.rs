@@ -21,6 +21,7 @@ mod neovate;
 mod cline;
 mod pi;
 mod copilot_cli;
+mod kimi_code;
 pub mod session_lookup;
 
 /// A session file.
@@ -111,6 +112,7 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::Cline => cline::find_sessions(&mut search),
             SessionAgent::Pi => pi::find_sessions(&mut search),
             SessionAgent::CopilotCli => copilot_cli::find_sessions(&mut search),
+            SessionAgent::KimiCode => kimi_code::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }

@@ -19,6 +19,8 @@ pub enum SessionAgent {
     Pi,
     /// Copilot CLI.
     CopilotCli,
+    /// Kimi Code.
+    KimiCode,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -27,7 +29,7 @@ pub enum SessionAgent {
 
 impl SessionAgent {
     /// All agents that keep sessions on a machine.
-    pub const ALL: [SessionAgent; 7] = [
+    pub const ALL: [SessionAgent; 8] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
@@ -35,6 +37,7 @@ impl SessionAgent {
         SessionAgent::Cline,
         SessionAgent::Pi,
         SessionAgent::CopilotCli,
+        SessionAgent::KimiCode,
     ];
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
@@ -56,6 +59,7 @@ impl SessionAgent {
             | SessionAgent::Cline => true,
             SessionAgent::Pi
             | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => false,
         }
@@ -71,6 +75,7 @@ impl SessionAgent {
             SessionAgent::Cline => "cline",
             SessionAgent::Pi => "pi",
             SessionAgent::CopilotCli => "copilot-cli",
+            SessionAgent::KimiCode => "kimi-code",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -93,7 +98,7 @@ impl SessionAgent {
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
             SessionAgent::GeminiCli => Format::Gemini,
-            SessionAgent::CopilotCli => Format::OpenaiChat,
+            SessionAgent::CopilotCli | SessionAgent::KimiCode => Format::OpenaiChat,
         }
     }
 
@@ -115,7 +120,8 @@ impl SessionAgent {
             SessionAgent::Codex
             | SessionAgent::GeminiCli
             | SessionAgent::Pi
-            | SessionAgent::CopilotCli => Severity::Warning,
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode => Severity::Warning,
         }
     }
 
@@ -129,7 +135,8 @@ impl SessionAgent {
             SessionAgent::GeminiCli
             | SessionAgent::Neovate
             | SessionAgent::Pi
-            | SessionAgent::CopilotCli => &[],
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
         };
         let mut rules = RuleSet::default();

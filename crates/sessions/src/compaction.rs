@@ -117,7 +117,7 @@ impl<'a> ParsedSession<'a> {
                 self.apply_edits(codex::write_compaction(self, compacted, &mut ids))
             }
             SessionAgent::Cline => cline::write_compaction(self, compacted, &mut ids)?,
-            SessionAgent::Pi | SessionAgent::CopilotCli => {
+            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode => {
                 return Err(CompactionError::NotWritten(self.agent.name()));
             }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
@@ -148,6 +148,7 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
             SessionAgent::Pi
             | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => return None,
         })
@@ -199,6 +200,7 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::GeminiCli
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => !broken(own),
         };

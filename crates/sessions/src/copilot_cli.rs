@@ -20,7 +20,7 @@ use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_value};
 
 mod write;
 
-pub(super) use write::{write_changed, write_message, write_new};
+pub(super) use write::{write_changed, write_new};
 
 /// The version of the events that is supported. The first event names it.
 pub(super) const VERSION: &str = "1";

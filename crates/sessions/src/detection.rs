@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, copilot_cli, lines::lines, message_list, pi};
+use super::{SessionAgent, copilot_cli, kimi_code, lines::lines, message_list, pi};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -76,6 +76,13 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
         "session" if has("cwd") && has("id") && has("timestamp") => detect_pi(source, object),
         kind if kind.contains('.') && has("data") && has("parentId") => {
             detect_copilot(source, object)
+        }
+        "metadata" if has("protocol_version") => detect_kimi(source, object),
+        "context.append_message" if has("message") && has("time") => {
+            AgentDetection::Known(SessionAgent::KimiCode)
+        }
+        "context.append_loop_event" if has("event") && has("time") => {
+            AgentDetection::Known(SessionAgent::KimiCode)
         }
         "message" if has("id") && has("parentId") && has("message") => {
             AgentDetection::Known(SessionAgent::Pi)
@@ -172,6 +179,18 @@ fn detect_copilot(source: &str, event: Span) -> AgentDetection {
             format!("events of version {version}; only version 1 is supported"),
         ),
         _ => AgentDetection::Known(SessionAgent::CopilotCli),
+    }
+}
+
+/// Checks the version, which Kimi Code writes into the first record.
+fn detect_kimi(source: &str, metadata: Span) -> AgentDetection {
+    let version = field_text(source, metadata, "protocol_version").unwrap_or_default();
+    match version.split('.').next() {
+        Some(kimi_code::PROTOCOL) => AgentDetection::Known(SessionAgent::KimiCode),
+        _ => AgentDetection::UnknownVersion(
+            SessionAgent::KimiCode,
+            format!("records of protocol {version}; only protocol 1 is supported"),
+        ),
     }
 }
 

@@ -66,6 +66,8 @@ struct FileShape<'s> {
     last: Option<&'s str>,
     /// The last message, if no record is attached to it and the message before it has another id.
     moved_end: Option<Span>,
+    /// The last record with an id.
+    end: Option<Span>,
     /// Where the torn records after a `$set` that clears all messages begin. Gemini CLI rewrites its
     /// history in two lines: the first clears it, the second restores it.
     torn_history: Vec<u32>,
@@ -263,10 +265,16 @@ impl ParsedSession<'_> {
             DefectHarm::HidesHistory => HidesContent,
         };
         let special = match self.agent {
+            SessionAgent::Pi if shape.end == Some(defect.span) => Some(LastMessage),
+            // Kimi Code loses what stands behind a torn line.
+            SessionAgent::KimiCode if shape.head.is_some() && self.is_last(defect) => {
+                Some(OpenLine)
+            }
             SessionAgent::Codex
             | SessionAgent::GeminiCli
             | SessionAgent::Pi
-            | SessionAgent::CopilotCli => match shape.head {
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode => match shape.head {
                 // A record before the head is the first line, or becomes it.
                 Some(head) if head != defect.span => {
                     let torn = shape.first != head && defect.span.start < head.start;
@@ -288,6 +296,12 @@ impl ParsedSession<'_> {
         })
     }
 
+    /// Whether a defect is that of the last line.
+    fn is_last(&self, defect: &FileDefect) -> bool {
+        let records = &self.log.records;
+        records.len() > 1 && records.last().is_some_and(|record| record.span == defect.span)
+    }
+
     /// Computed once per session: a file may have a defect in every line.
     fn file_shape(&self) -> FileShape<'_> {
         let SessionRecords { records, links, source, .. } = &self.log;
@@ -296,6 +310,7 @@ impl ParsedSession<'_> {
             SessionAgent::Codex => record.kind == "session_meta",
             SessionAgent::Pi => record.kind == "session",
             SessionAgent::CopilotCli => record.kind == "session.start",
+            SessionAgent::KimiCode => record.kind == "metadata",
             SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
@@ -320,6 +335,7 @@ impl ParsedSession<'_> {
             head: whole.filter(is_head).map(|record| record.span),
             last,
             moved_end: moved_end.map(|record| record.span),
+            end: links.iter().rfind(|link| link.id.is_some()).map(|link| link.span),
             torn_history: self.torn_history(),
         }
     }

@@ -99,7 +99,10 @@ fn id_changes(
                 changes.push(("data", FieldChange::Nested(inside)));
             }
         }
-        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+        SessionAgent::KimiCode
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => {}
     }
     changes
 }

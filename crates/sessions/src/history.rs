@@ -2,7 +2,7 @@
 
 use foxwedge_core::{ContentShape, Message, Part, Role};
 
-use super::{ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli, gemini_cli, neovate, pi};
+use super::{ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, gemini_cli, neovate, pi};
 use foxwedge_json::quote;
 
 /// The list of messages, one per line.
@@ -32,8 +32,8 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             SessionAgent::Codex => {
                 codex::write_item(&mut out, draft.source, message, parts, &shells)
             }
-            SessionAgent::CopilotCli => {
-                copilot_cli::write_message(&mut out, draft.source, message, parts)
+            SessionAgent::CopilotCli | SessionAgent::KimiCode => {
+                chat_messages::write_message(&mut out, draft.source, message, parts)
             }
             SessionAgent::GeminiCli => {
                 gemini_cli::write_content(&mut out, draft.source, message, parts)

@@ -1,8 +1,8 @@
 //! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
 //! compacted files back.
 //!
-//! Five agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, and Cline (which Roo
-//! Code and Kilo Code share). The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
+//! Eight agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
+//! Kilo Code share), pi, Copilot CLI and Kimi Code. The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
 //! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
 //!
@@ -78,6 +78,8 @@ mod neovate;
 mod pi;
 mod codex;
 mod copilot_cli;
+mod kimi_code;
+mod chat_messages;
 mod cline;
 mod open_calls;
 mod nested_changes;
@@ -142,7 +144,7 @@ pub fn read<'a>(
             read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
         SessionAgent::Pi => read_linked(text, agent, options, format, |_| pi::CHAIN_RULES),
-        SessionAgent::Codex | SessionAgent::CopilotCli => {
+        SessionAgent::Codex | SessionAgent::CopilotCli | SessionAgent::KimiCode => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
@@ -178,6 +180,7 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Cline => (cline::read_record, cline::is_record),
         SessionAgent::Pi => (pi::read_record, pi::is_record),
         SessionAgent::CopilotCli => (copilot_cli::read_record, copilot_cli::is_record),
+        SessionAgent::KimiCode => (kimi_code::read_record, kimi_code::is_record),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
@@ -302,6 +305,7 @@ impl<'a> ParsedSession<'a> {
             }
             SessionAgent::Codex
             | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
             | SessionAgent::Cline
             | SessionAgent::AiSdkModel => sequence_rewriter::rewrite(self, repair),
             SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),

@@ -137,6 +137,7 @@ fn write_record(
                 }
                 SessionAgent::Codex
                 | SessionAgent::CopilotCli
+                | SessionAgent::KimiCode
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::AiSdkUi
@@ -156,6 +157,7 @@ fn write_record(
                 SessionAgent::Pi => pi::write_new_record(rewriter, &mut out, &new, parts),
                 SessionAgent::Codex
                 | SessionAgent::CopilotCli
+                | SessionAgent::KimiCode
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::AiSdkUi

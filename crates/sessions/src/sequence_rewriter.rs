@@ -10,6 +10,7 @@ use foxwedge_core::{Message, Repair, RepairedMessage, Span};
 use super::{
     ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli,
     emit::{FileEdits, emit},
+    kimi_code,
     placement::longest_increasing,
     rewritten_file::RewrittenFile,
 };
@@ -140,6 +141,9 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
             (SessionAgent::CopilotCli, [message, ..]) => {
                 copilot_cli::write_changed(&mut out, self.session.draft(), span, message)
             }
+            (SessionAgent::KimiCode, [message, ..]) => {
+                kimi_code::write_changed(&mut out, self.session.draft(), span, message)
+            }
             (SessionAgent::Codex, [message, ..]) => {
                 let payload = FieldChange::Chunks(self.write_message(message));
                 write_patched(&mut out, span, vec![("payload", payload)]);
@@ -164,9 +168,16 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         ordinals: &mut codex::CodexOrdinals,
     ) -> Vec<OutputChunk> {
         let mut out = self.writer();
-        if self.session.agent == SessionAgent::CopilotCli {
-            copilot_cli::write_new(self.session, &mut out, near, message);
-            return out.finish();
+        match self.session.agent {
+            SessionAgent::CopilotCli => {
+                copilot_cli::write_new(self.session, &mut out, near, message);
+                return out.finish();
+            }
+            SessionAgent::KimiCode => {
+                kimi_code::write_new(self.session, &mut out, near, message);
+                return out.finish();
+            }
+            _ => {}
         }
         let encoded = self.write_message(message);
         if self.session.agent == SessionAgent::Codex {

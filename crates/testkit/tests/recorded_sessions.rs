@@ -197,6 +197,7 @@ fn recordings_of_other_agents_after_a_kill_are_repaired() {
             SessionAgent::CopilotCli,
             vec![101],
         ),
+        ("kimi-code/2.1.0/kill9-mid-tool.after-kill.jsonl", SessionAgent::KimiCode, vec![101]),
     ];
     for (name, agent, expected) in table {
         let bytes = fixture(name);

@@ -81,6 +81,11 @@ fn the_laws_hold_for_files_of_copilot_cli() {
 }
 
 #[test]
+fn the_laws_hold_for_files_of_kimi_code() {
+    hold(SessionAgent::KimiCode, &[101, 102, 103, 801, 802, 803]);
+}
+
+#[test]
 fn the_laws_hold_for_files_of_gemini_cli() {
     hold(SessionAgent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
 }
@@ -131,6 +136,11 @@ fn damaged_files_of_pi_are_repaired_to_the_end() {
 #[test]
 fn damaged_files_of_copilot_cli_are_repaired_to_the_end() {
     hold_for_damaged_files(SessionAgent::CopilotCli);
+}
+
+#[test]
+fn damaged_files_of_kimi_code_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::KimiCode);
 }
 
 #[test]

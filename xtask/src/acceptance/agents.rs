@@ -37,6 +37,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "--gemini-cli CLI…",
     "--pi CLI…",
     "--copilot-cli CLI…",
+    "--kimi-code CLI…",
     "--keep FOLDER",
     "--foxwedge BINARY",
 ];

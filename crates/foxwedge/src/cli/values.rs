@@ -253,6 +253,7 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
         SessionAgent::CopilotCli => &["copilot"],
+        SessionAgent::KimiCode => &["kimi"],
         SessionAgent::Codex
         | SessionAgent::Neovate
         | SessionAgent::Pi

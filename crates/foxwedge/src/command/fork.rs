@@ -141,6 +141,10 @@ fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Pat
         (_, SessionAgent::Cline) => {
             "the extension finds tasks through its own index, so it would not find a copy"
         }
+        (_, SessionAgent::KimiCode) => {
+            "Kimi Code finds sessions through its own index, so it would not find a copy; after a \
+             repair, `kimi fork` makes one"
+        }
         (_, SessionAgent::AiSdkUi | SessionAgent::AiSdkModel) => {
             "a message list has no id under which an application would find a copy"
         }

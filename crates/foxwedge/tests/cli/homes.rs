@@ -169,3 +169,35 @@ pub(crate) fn copilot_cli(id: &str) -> String {
     ]
     .concat()
 }
+
+/// The same conversation.
+pub(crate) fn kimi_code() -> String {
+    let message = |time: u32, text: &str| {
+        format!(
+            r#"{{"type":"context.append_message","agentId":"main","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}],"toolCalls":[],"origin":{{"kind":"user"}}}},"time":{time}000}}"#
+        ) + "\n"
+    };
+    let event = |time: u32, event: &str| {
+        format!(
+            r#"{{"type":"context.append_loop_event","agentId":"main","event":{event},"time":{time}000}}"#
+        ) + "\n"
+    };
+    let says = |time: u32, text: &str| {
+        event(
+            time,
+            &format!(
+                r#"{{"type":"content.part","uuid":"u{time}","part":{{"type":"text","text":"{text}"}}}}"#
+            ),
+        )
+    };
+    [
+        "{\"type\":\"metadata\",\"protocol_version\":\"1.5\",\"created_at\":1794973838000}\n".to_owned(),
+        message(1, "what is in the shop?"),
+        event(2, r#"{"type":"tool.call","uuid":"u2","toolCallId":"call_1","name":"Bash","args":{"command":"ls"}}"#),
+        event(3, r#"{"type":"tool.result","parentUuid":"u2","toolCallId":"call_1","result":{"output":"apples"}}"#),
+        says(4, "There are apples."),
+        message(5, "and pears?"),
+        says(6, "No pears."),
+    ]
+    .concat()
+}

@@ -22,7 +22,7 @@ pub(crate) struct Ran {
 }
 
 /// Variables that lead to the sessions of agents.
-const AGENTS: [&str; 11] = [
+const AGENTS: [&str; 12] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
@@ -30,6 +30,7 @@ const AGENTS: [&str; 11] = [
     "PI_CODING_AGENT_DIR",
     "PI_CODING_AGENT_SESSION_DIR",
     "COPILOT_HOME",
+    "KIMI_CODE_HOME",
     "CLINE_DATA_DIR",
     "XDG_CONFIG_HOME",
     "APPDATA",

@@ -30,7 +30,7 @@ fn every_rated_row_holds_from_its_version_on_and_not_before() {
     assert!(tried > 2 * RATED_ROWS.len(), "{tried} of {} rows", RATED_ROWS.len());
 }
 
-/// The version of a row, and the one just below it. Gemini CLI and pi name none in their files.
+/// The version of a row, and the one just below it. Some agents name none in their files.
 fn versions(row: &RatedRow) -> Vec<AgentVersion> {
     let below = match row.since.numbers() {
         [major, 0, 0] => AgentVersion::new(major.saturating_sub(1), 999, 999),
@@ -38,7 +38,7 @@ fn versions(row: &RatedRow) -> Vec<AgentVersion> {
         [major, minor, patch] => AgentVersion::new(major, minor, patch - 1),
     };
     match row.agent {
-        SessionAgent::GeminiCli | SessionAgent::Pi => vec![row.since],
+        SessionAgent::GeminiCli | SessionAgent::Pi | SessionAgent::KimiCode => vec![row.since],
         _ => vec![row.since, below],
     }
 }
@@ -170,7 +170,12 @@ fn example(
         }
         SessionAgent::CopilotCli => {
             let path = format!(".copilot/session-state/{ID}/events.jsonl");
-            Some((path, replaced(copilot_cli(code, part)?, "1.0.102", version)))
+            let lines = lines_of(&homes::copilot_cli(ID));
+            Some((path, replaced(sequence(lines, code, part)?, "1.0.102", version)))
+        }
+        SessionAgent::KimiCode => {
+            let path = format!(".kimi-code/sessions/wd_shop/{ID}/agents/main/wire.jsonl");
+            Some((path, sequence(lines_of(&homes::kimi_code()), code, part)?))
         }
         SessionAgent::Neovate
         | SessionAgent::Cline
@@ -193,6 +198,7 @@ fn pi(code: u16, part: FindingPart) -> Option<Vec<u8>> {
         (701, _) => link(5, "\"p4\"", "\"gone\""),
         (702, _) => link(4, "\"p3\"", "\"p2\""),
         (703, FindingPart::NothingHidden) => lines.insert(4, lines[4].clone()),
+        (703, FindingPart::LastMessage) => lines.push(lines[3].clone()),
         (703, _) => {
             link(5, "\"p5\"", "\"p2\"");
             link(6, "\"p5\"", "\"p2\"");
@@ -203,9 +209,8 @@ fn pi(code: u16, part: FindingPart) -> Option<Vec<u8>> {
     Some(lines.concat())
 }
 
-/// A file of Copilot CLI with one thing wrong.
-fn copilot_cli(code: u16, part: FindingPart) -> Option<Vec<u8>> {
-    let mut lines = lines_of(&homes::copilot_cli(ID));
+/// A file of Copilot CLI or Kimi Code with one thing wrong.
+fn sequence(mut lines: Vec<Vec<u8>>, code: u16, part: FindingPart) -> Option<Vec<u8>> {
     match (code, part) {
         (101, _) => drop(lines.remove(3)),
         (102, _) => lines.insert(4, replaced(lines[3].clone(), "call_1", "gone")),
@@ -218,6 +223,10 @@ fn copilot_cli(code: u16, part: FindingPart) -> Option<Vec<u8>> {
             lines.insert(5, result);
         }
         (104, _) => lines.insert(4, lines[3].clone()),
+        // A torn line, and what stands behind it.
+        (801 | 802, FindingPart::All) => {
+            return damaged(lines, 0, code, FindingPart::NothingHidden);
+        }
         _ => return damaged(lines, 0, code, part),
     }
     Some(lines.concat())

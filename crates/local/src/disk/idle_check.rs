@@ -70,6 +70,7 @@ pub fn check_idle(
         | SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::Pi
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }

@@ -55,6 +55,7 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::GeminiCli => Some(record.span),
         SessionAgent::Pi
         | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => None,
     }

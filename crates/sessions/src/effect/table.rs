@@ -91,7 +91,7 @@ use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
     SameTurn, WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, Pi};
+use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, KimiCode, Pi};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -108,6 +108,8 @@ const CODEX_0_155: AgentVersion = AgentVersion::new(0, 155, 0);
 const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
 /// The only tested version of Copilot CLI.
 const COPILOT: AgentVersion = AgentVersion::new(1, 0, 102);
+/// The only tested version of Kimi Code. Its files name no version.
+const KIMI: AgentVersion = AgentVersion::new(2, 1, 0);
 /// The only tested version of pi. Its files name no version.
 const PI: AgentVersion = AgentVersion::new(1, 5, 0);
 
@@ -423,6 +425,29 @@ pub const RATED_ROWS: &[RatedRow] = &[
         "1.0.102 leaves out an event that shares its line with a torn one",
     ),
     row(CopilotCli, &[803], All, COPILOT, HidesHistory, "1.0.102 leaves out the line"),
+    row(KimiCode, &[101], All, KIMI, Tolerated, "2.1.0 adds an error result to open calls"),
+    row(KimiCode, &[102], All, KIMI, HidesHistory, "2.1.0 leaves out results without a call"),
+    row(
+        KimiCode,
+        &[103],
+        All,
+        KIMI,
+        HidesHistory,
+        "2.1.0 adds its own result and leaves out the real one",
+    ),
+    row(KimiCode, &[104], All, KIMI, Tolerated, "2.1.0 leaves out second results"),
+    row(KimiCode, &[801, 802], FirstRecord, KIMI, Blocks, "2.1.0 stops if the first line is torn"),
+    row(KimiCode, &[801, 802], FirstLine, KIMI, Blocks, "2.1.0 stops if the first line is torn"),
+    row(KimiCode, &[801, 802], OpenLine, KIMI, Tolerated, "2.1.0 removes a torn end"),
+    row(
+        KimiCode,
+        &[801, 802],
+        All,
+        KIMI,
+        HidesHistory,
+        "2.1.0 leaves out a torn line and everything after it",
+    ),
+    row(KimiCode, &[803], All, KIMI, Tolerated, "2.1.0 reads invalid UTF-8 as U+FFFD"),
     row(Pi, &[101], All, PI, Tolerated, "1.5.0 adds the result `No result provided`"),
     row(
         Pi,
@@ -444,6 +469,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         "1.5.0 leaves out a record that shares its line with a torn one",
     ),
     row(Pi, &[803], All, PI, Tolerated, "1.5.0 reads invalid UTF-8 as U+FFFD"),
+    row(Pi, &[703], LastMessage, PI, HidesHistory, "1.5.0 begins at the last record"),
     row(Pi, &[703], NothingHidden, PI, Tolerated, "1.5.0 reads a repeated record once"),
     row(
         Pi,

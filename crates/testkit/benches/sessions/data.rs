@@ -89,7 +89,7 @@ impl Writer {
             | SessionAgent::Neovate
             | SessionAgent::Cline
             // Message lists are not measured here.
-            | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::AiSdkUi
+            | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
         }
         self.user("Please find out why the build is slow.");
@@ -123,7 +123,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -144,6 +144,7 @@ impl Writer {
         match self.agent {
             SessionAgent::Pi
             | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
             SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),

@@ -6,6 +6,7 @@ mod codex;
 mod cline;
 mod pi;
 mod copilot_cli;
+mod kimi_code;
 mod gemini_cli;
 mod scribe;
 mod aside;
@@ -42,7 +43,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
     let format = match agent {
         "codex" => "openai-responses",
         "gemini-cli" => "gemini",
-        "copilot-cli" => "openai-chat",
+        "copilot-cli" | "kimi-code" => "openai-chat",
         _ => "anthropic",
     };
     let list = match sound {
@@ -57,6 +58,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "cline" => cline::write(random, &list),
         "pi" => pi::write(random, &list),
         "copilot-cli" => copilot_cli::write(random, &list),
+        "kimi-code" => kimi_code::write(random, &list),
         "gemini-cli" => gemini_cli::write(random, &list, old),
         _ => panic!("nobody knows how `{agent}` writes"),
     };

@@ -12,6 +12,7 @@ mod codex;
 mod cline;
 mod pi;
 mod copilot_cli;
+mod kimi_code;
 mod gemini_cli;
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,7 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "codex" => codex::view(&lines::records(bytes)),
         "cline" => cline::view(bytes),
         "copilot-cli" => copilot_cli::view(&lines::records(bytes)),
+        "kimi-code" => kimi_code::view(&lines::records(bytes)),
         "pi" => linked::view(&pi::renamed(&lines::records(bytes)), &pi::MANNER),
         "gemini-cli" => gemini_cli::view(bytes),
         _ => SessionConversation::default(),

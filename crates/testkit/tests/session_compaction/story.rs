@@ -20,6 +20,7 @@ pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
         SessionAgent::GeminiCli => gemini_cli(),
         SessionAgent::Pi
         | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => Vec::new(),
         SessionAgent::Cline => return (Value::Array(cline()).to_string() + "\n").into_bytes(),

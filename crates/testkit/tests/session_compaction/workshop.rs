@@ -101,6 +101,7 @@ pub(crate) fn joined(agent: SessionAgent, list: &str) -> Vec<Value> {
         | SessionAgent::Cline
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             return list.iter().map(without_notes).collect();
@@ -214,6 +215,7 @@ pub(crate) fn continued(agent: SessionAgent, bytes: &[u8], words: &str) -> Vec<u
         SessionAgent::Cline
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             json!({"role": "user", "content": text, "ts": 1_900_000_000_000_u64})

@@ -20,15 +20,17 @@ pub(super) enum AgentVendor {
     GeminiCli,
     Pi,
     CopilotCli,
+    KimiCode,
 }
 
 impl AgentVendor {
-    pub(super) const ALL: [AgentVendor; 5] = [
+    pub(super) const ALL: [AgentVendor; 6] = [
         AgentVendor::ClaudeCode,
         AgentVendor::Codex,
         AgentVendor::GeminiCli,
         AgentVendor::Pi,
         AgentVendor::CopilotCli,
+        AgentVendor::KimiCode,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -38,6 +40,7 @@ impl AgentVendor {
             AgentVendor::GeminiCli => "Gemini CLI",
             AgentVendor::Pi => "pi",
             AgentVendor::CopilotCli => "Copilot CLI",
+            AgentVendor::KimiCode => "Kimi Code",
         }
     }
 
@@ -48,6 +51,7 @@ impl AgentVendor {
             AgentVendor::GeminiCli => "--gemini-cli",
             AgentVendor::Pi => "--pi",
             AgentVendor::CopilotCli => "--copilot-cli",
+            AgentVendor::KimiCode => "--kimi-code",
         }
     }
 
@@ -58,15 +62,17 @@ impl AgentVendor {
             AgentVendor::GeminiCli => "FOXWEDGE_GEMINI_CLI",
             AgentVendor::Pi => "FOXWEDGE_PI",
             AgentVendor::CopilotCli => "FOXWEDGE_COPILOT_CLI",
+            AgentVendor::KimiCode => "FOXWEDGE_KIMI_CODE",
         }
     }
 
     /// The format of its requests.
     pub(super) fn format(self) -> Format {
         match self {
-            AgentVendor::ClaudeCode | AgentVendor::Pi | AgentVendor::CopilotCli => {
-                Format::Anthropic
-            }
+            AgentVendor::ClaudeCode
+            | AgentVendor::Pi
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode => Format::Anthropic,
             AgentVendor::Codex => Format::OpenaiResponses,
             AgentVendor::GeminiCli => Format::Gemini,
         }
@@ -75,7 +81,10 @@ impl AgentVendor {
     /// Whether a result is on disk before the other calls of its reply have theirs.
     pub(super) fn writes_each_result(self) -> bool {
         match self {
-            AgentVendor::ClaudeCode | AgentVendor::Codex | AgentVendor::CopilotCli => true,
+            AgentVendor::ClaudeCode
+            | AgentVendor::Codex
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode => true,
             AgentVendor::GeminiCli | AgentVendor::Pi => false,
         }
     }
@@ -86,7 +95,8 @@ impl AgentVendor {
             AgentVendor::ClaudeCode
             | AgentVendor::Codex
             | AgentVendor::Pi
-            | AgentVendor::CopilotCli => true,
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode => true,
             AgentVendor::GeminiCli => false,
         }
     }
@@ -111,13 +121,13 @@ impl AgentCli {
         let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
         let version = ended.stdout.split_whitespace().find(is_number);
         let missing = || format!("{} does not print its version", cli.path.display());
-        cli.version = version.ok_or_else(missing)?.to_owned();
+        cli.version = version.ok_or_else(missing)?.trim_end_matches('.').to_owned();
         Ok(cli)
     }
 
     /// The program itself; scripts need node.
     fn program(&self) -> Command {
-        if self.path.extension().is_some_and(|ending| ending == "js") {
+        if self.path.extension().is_some_and(|ending| ending == "js" || ending == "mjs") {
             let mut command = Command::new("node");
             command.arg(&self.path);
             command
@@ -129,7 +139,9 @@ impl AgentCli {
     /// Puts settings into a new home.
     pub(super) fn write_settings(&self, folder: &AgentFolder, port: u16) -> Result<(), String> {
         let (inner, name, settings) = match self.vendor {
-            AgentVendor::ClaudeCode | AgentVendor::CopilotCli => return Ok(()),
+            AgentVendor::ClaudeCode | AgentVendor::CopilotCli | AgentVendor::KimiCode => {
+                return Ok(());
+            }
             AgentVendor::GeminiCli => {
                 let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
                 (".gemini", "settings.json", settings.to_owned())
@@ -181,6 +193,10 @@ impl AgentCli {
             }
             (AgentVendor::Codex, TurnKind::Resumed(id)) => {
                 command.args(["exec", "--json", "--skip-git-repo-check", "resume", id]);
+            }
+            (AgentVendor::KimiCode, TurnKind::First) => drop(command.arg("-p")),
+            (AgentVendor::KimiCode, TurnKind::Resumed(id)) => {
+                command.args(["--session", id, "-p"]);
             }
             (AgentVendor::CopilotCli, turn) => {
                 command.args(["--allow-all-tools", "--no-auto-update", "--silent"]);
@@ -240,6 +256,11 @@ impl AgentCli {
             AgentVendor::Pi => {
                 command.env("PI_OFFLINE", "1");
             }
+            AgentVendor::KimiCode => {
+                command.env("KIMI_MODEL_NAME", "scripted").env("KIMI_MODEL_API_KEY", "scripted");
+                command.env("KIMI_MODEL_PROVIDER_TYPE", "anthropic");
+                command.env("KIMI_MODEL_BASE_URL", &here);
+            }
             AgentVendor::CopilotCli => {
                 command.env("COPILOT_OFFLINE", "true").env("COPILOT_MODEL", "scripted");
                 command.env("COPILOT_PROVIDER_BASE_URL", &here);
@@ -260,6 +281,7 @@ impl AgentCli {
             AgentVendor::GeminiCli => folder.home().join(".gemini/tmp"),
             AgentVendor::Pi => folder.home().join(".pi/agent/sessions"),
             AgentVendor::CopilotCli => folder.home().join(".copilot/session-state"),
+            AgentVendor::KimiCode => folder.home().join(".kimi-code/sessions"),
         };
         // Some versions keep files of sub-agents beside it.
         let is_own = |stem: &str| match self.vendor {
@@ -268,6 +290,7 @@ impl AgentCli {
             AgentVendor::GeminiCli => stem.starts_with("session-"),
             AgentVendor::Pi => stem.ends_with(SESSION),
             AgentVendor::CopilotCli => stem == "events",
+            AgentVendor::KimiCode => stem == "wire",
         };
         let file = find(&folder, &is_own)?;
         let stem = file.file_stem()?.to_str()?;
@@ -277,6 +300,8 @@ impl AgentCli {
             | AgentVendor::Pi
             | AgentVendor::CopilotCli => SESSION,
             AgentVendor::Codex => stem.get(stem.len().checked_sub(SESSION.len())?..)?,
+            // The folder of the session, above that of the agent.
+            AgentVendor::KimiCode => file.ancestors().nth(3)?.file_name()?.to_str()?,
         };
         let id = id.to_owned();
         Some((file, id))

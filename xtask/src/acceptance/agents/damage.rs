@@ -142,7 +142,10 @@ impl<'s> SessionLines<'s> {
             let mut blocks = contents.into_iter().filter_map(Value::as_array).flatten();
             let payload = &record["payload"];
             let is_result = text_of(record, "type") == "tool.execution_complete";
+            let event = &record["event"];
+            let is_event = text_of(event, "type") == "tool.result";
             if text_of(&record["message"], "toolCallId") == id
+                || is_event && text_of(event, "toolCallId") == id
                 || is_result && text_of(&record["data"], "toolCallId") == id
             {
                 return true;
@@ -180,6 +183,7 @@ impl<'s> SessionLines<'s> {
                 &record["message"]["content"],
                 &record["payload"]["content"],
                 &record["data"]["content"],
+                &record["event"]["part"]["text"],
             ];
             holders.into_iter().any(|content| {
                 let mut blocks = content.as_array().into_iter().flatten();

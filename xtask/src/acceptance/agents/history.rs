@@ -52,7 +52,8 @@ fn entries(message: &Value) -> Vec<HistoryEntry> {
 
 /// Text of a message; agents put their own into tags.
 fn said(text: &str, entry: fn(String) -> HistoryEntry) -> Option<HistoryEntry> {
-    let text = text.trim();
+    // Copilot CLI puts the time before the words of the user.
+    let text = text.split_once("</current_datetime>").map_or(text, |(_, words)| words).trim();
     (!text.is_empty() && !text.starts_with('<')).then(|| entry(text.to_owned()))
 }
 

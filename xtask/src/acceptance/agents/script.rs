@@ -119,6 +119,10 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
                     "mode": "sync", "initial_wait": 60 });
                 ("bash", line)
             }
+            (AgentVendor::KimiCode, ToolWork::Read(file)) => {
+                ("Read", json!({ "path": workspace.join(file) }))
+            }
+            (AgentVendor::KimiCode, ToolWork::Run(line)) => ("Bash", json!({ "command": line })),
             (AgentVendor::Pi, ToolWork::Read(file)) => ("read", json!({ "path": file })),
             (AgentVendor::Pi, ToolWork::Run(line)) => ("bash", json!({ "command": line })),
             (AgentVendor::GeminiCli, ToolWork::Read(file)) => {

@@ -21,6 +21,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::Cline
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => format!(
             "{}-{}-5{}-a{}-{}",
@@ -82,7 +83,10 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
         SessionAgent::CopilotCli => {
             return Some(original.parent()?.with_file_name(id).join(name));
         }
-        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+        SessionAgent::KimiCode
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => return None,
     };
     Some(original.with_file_name(name))
 }

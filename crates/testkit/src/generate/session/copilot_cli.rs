@@ -137,7 +137,7 @@ impl EventWriter<'_> {
 }
 
 /// The text of a content.
-fn text(content: &Value) -> String {
+pub(super) fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {

@@ -48,6 +48,12 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
         {
             AllowedChange::Message
         }
+        SessionAgent::KimiCode
+            if record["type"] == "context.append_message"
+                || record["type"] == "context.append_loop_event" =>
+        {
+            AllowedChange::Message
+        }
         SessionAgent::Codex if record["type"] == "response_item" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "compacted" => AllowedChange::Whole,
         SessionAgent::GeminiCli if record["id"].is_string() => AllowedChange::Whole,

@@ -377,6 +377,7 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         | SessionAgent::Codex
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => true,
     }
