@@ -19,6 +19,9 @@ mod codex;
 mod gemini_cli;
 mod neovate;
 mod cline;
+mod pi;
+mod copilot_cli;
+mod kimi_code;
 pub mod session_lookup;
 
 /// A session file.
@@ -107,6 +110,9 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::GeminiCli => gemini_cli::find_sessions(&mut search),
             SessionAgent::Neovate => neovate::find_sessions(&mut search),
             SessionAgent::Cline => cline::find_sessions(&mut search),
+            SessionAgent::Pi => pi::find_sessions(&mut search),
+            SessionAgent::CopilotCli => copilot_cli::find_sessions(&mut search),
+            SessionAgent::KimiCode => kimi_code::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
@@ -121,14 +127,12 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, FolderBase, &str); 8] = [
+    const LOCATIONS: [(&str, FolderBase, &str); 6] = [
         ("opencode", FolderBase::Data, "opencode/opencode.db"),
         ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
         ("Kilo CLI", FolderBase::Data, "kilo/kilo.db"),
         ("Qwen Code", FolderBase::Home, ".qwen/projects"),
-        ("Copilot CLI", FolderBase::Home, ".copilot/session-state"),
         ("Cline CLI", FolderBase::Home, ".cline/data/sessions"),
-        ("pi", FolderBase::Home, ".pi/agent/sessions"),
         ("Continue", FolderBase::Home, ".continue/sessions"),
     ];
     let folders = UserFolders::Environment;

@@ -169,6 +169,9 @@ impl SessionRef {
             SessionAgent::Codex => Some(format!("codex resume {id}")),
             SessionAgent::GeminiCli => Some(format!("{cd}gemini --resume {id}")),
             SessionAgent::Neovate => Some(format!("{cd}neovate --resume {id}")),
+            SessionAgent::KimiCode => Some(format!("{cd}kimi --session {id}")),
+            SessionAgent::CopilotCli => Some(format!("{cd}copilot --resume={id}")),
+            SessionAgent::Pi => Some(format!("{cd}pi --session {id}")),
             SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
         }
     }

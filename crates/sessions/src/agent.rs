@@ -15,6 +15,12 @@ pub enum SessionAgent {
     Neovate,
     /// Cline, Roo Code and Kilo Code.
     Cline,
+    /// pi.
+    Pi,
+    /// Copilot CLI.
+    CopilotCli,
+    /// Kimi Code.
+    KimiCode,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -23,12 +29,15 @@ pub enum SessionAgent {
 
 impl SessionAgent {
     /// All agents that keep sessions on a machine.
-    pub const ALL: [SessionAgent; 5] = [
+    pub const ALL: [SessionAgent; 8] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
         SessionAgent::Neovate,
         SessionAgent::Cline,
+        SessionAgent::Pi,
+        SessionAgent::CopilotCli,
+        SessionAgent::KimiCode,
     ];
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
@@ -40,6 +49,22 @@ impl SessionAgent {
         SessionAgent::LISTS.contains(&self)
     }
 
+    /// Whether compactions can be written into its files.
+    pub fn holds_compactions(self) -> bool {
+        match self {
+            SessionAgent::ClaudeCode
+            | SessionAgent::Codex
+            | SessionAgent::GeminiCli
+            | SessionAgent::Neovate
+            | SessionAgent::Cline => true,
+            SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => false,
+        }
+    }
+
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,6 +73,9 @@ impl SessionAgent {
             SessionAgent::GeminiCli => "gemini-cli",
             SessionAgent::Neovate => "neovate",
             SessionAgent::Cline => "cline",
+            SessionAgent::Pi => "pi",
+            SessionAgent::CopilotCli => "copilot-cli",
+            SessionAgent::KimiCode => "kimi-code",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -65,10 +93,12 @@ impl SessionAgent {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Pi
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
             SessionAgent::GeminiCli => Format::Gemini,
+            SessionAgent::CopilotCli | SessionAgent::KimiCode => Format::OpenaiChat,
         }
     }
 
@@ -87,7 +117,11 @@ impl SessionAgent {
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
-            SessionAgent::Codex | SessionAgent::GeminiCli => Severity::Warning,
+            SessionAgent::Codex
+            | SessionAgent::GeminiCli
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode => Severity::Warning,
         }
     }
 
@@ -98,7 +132,11 @@ impl SessionAgent {
         // The SDK also refuses results in assistant messages.
         let others: &[u16] = match self {
             SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => return,
-            SessionAgent::GeminiCli | SessionAgent::Neovate => &[],
+            SessionAgent::GeminiCli
+            | SessionAgent::Neovate
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
         };
         let mut rules = RuleSet::default();

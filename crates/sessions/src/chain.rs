@@ -32,6 +32,8 @@ pub(crate) struct RecordLink<'a> {
     pub(crate) reply: Option<(&'a str, &'a str)>,
     /// The index of its message in the fragments; `None` if it is not a message.
     pub(crate) fragment: Option<u32>,
+    /// The parent that a compaction cuts off. Only the records that it carries over follow it.
+    pub(crate) cut_parent: Option<&'a str>,
     /// Whether it belongs to a sub-agent's conversation.
     pub(crate) is_subagent: bool,
     /// Whether it is a message that the agent does not send.
@@ -49,6 +51,8 @@ pub(crate) struct LoaderBehavior {
     pub(crate) skips_empty_replies: bool,
     /// It skips records of a reply that hold only white space.
     pub(crate) skips_blank_records: bool,
+    /// It starts at the last record of the file, even if that is not a message.
+    pub(crate) starts_at_notes: bool,
 }
 
 /// Records that a compaction carried over, and the record they now follow.

@@ -22,7 +22,12 @@ use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_te
 /// 2.0.77); 2.1.112 and 2.1.325 skip them.
 pub(super) fn chain_rules(version: Option<&str>) -> LoaderBehavior {
     let skips_blank_records = AgentVersion::parse(version) >= AgentVersion::new(2, 1, 0);
-    LoaderBehavior { finds_siblings: true, skips_empty_replies: true, skips_blank_records }
+    LoaderBehavior {
+        finds_siblings: true,
+        skips_empty_replies: true,
+        skips_blank_records,
+        starts_at_notes: false,
+    }
 }
 
 /// Whether an object is a record, not an object inside one.

@@ -89,6 +89,9 @@ pub enum CompactionError {
     /// Its format has no way to hide messages at all.
     #[error("a message list of the AI SDK cannot hide messages without losing them")]
     NoHiding,
+    /// Compactions are not written into the files of this agent.
+    #[error("a compaction cannot be written into a session of {0}; its own command can compact it")]
+    NotWritten(&'static str),
     /// The agent would load another history than the compacted one.
     #[error("the agent would not load message {0} of the compaction as written")]
     NotVisible(usize),
@@ -114,6 +117,9 @@ impl<'a> ParsedSession<'a> {
                 self.apply_edits(codex::write_compaction(self, compacted, &mut ids))
             }
             SessionAgent::Cline => cline::write_compaction(self, compacted, &mut ids)?,
+            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode => {
+                return Err(CompactionError::NotWritten(self.agent.name()));
+            }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
                 return Err(CompactionError::NoHiding);
             }
@@ -140,7 +146,11 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex => self.apply_edits(codex::remove_compaction(self, &id)),
             SessionAgent::Cline => cline::remove_compaction(self, &id)?,
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+            SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => return None,
         })
     }
 
@@ -188,6 +198,9 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex
             | SessionAgent::Cline
             | SessionAgent::GeminiCli
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => !broken(own),
         };

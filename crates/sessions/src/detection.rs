@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, lines::lines, message_list};
+use super::{SessionAgent, copilot_cli, kimi_code, lines::lines, message_list, pi};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -73,9 +73,19 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
                 (false, false) => AgentDetection::Unknown,
             }
         }
-        "session" if has("version") && has("cwd") && has("id") => AgentDetection::Unsupported("pi"),
+        "session" if has("cwd") && has("id") && has("timestamp") => detect_pi(source, object),
         kind if kind.contains('.') && has("data") && has("parentId") => {
-            AgentDetection::Unsupported("Copilot CLI")
+            detect_copilot(source, object)
+        }
+        "metadata" if has("protocol_version") => detect_kimi(source, object),
+        "context.append_message" if has("message") && has("time") => {
+            AgentDetection::Known(SessionAgent::KimiCode)
+        }
+        "context.append_loop_event" if has("event") && has("time") => {
+            AgentDetection::Known(SessionAgent::KimiCode)
+        }
+        "message" if has("id") && has("parentId") && has("message") => {
+            AgentDetection::Known(SessionAgent::Pi)
         }
         "message" if has("uuid") && has("parentUuid") && has("role") => {
             AgentDetection::Known(SessionAgent::Neovate)
@@ -119,6 +129,9 @@ fn detect_torn(beginning: &str) -> AgentDetection {
     if has("\"type\":\"message\"") && has("\"uuid\":") {
         return AgentDetection::Known(SessionAgent::Neovate);
     }
+    if has("\"type\":\"session.start\"") && has("\"producer\":\"copilot-agent\"") {
+        return AgentDetection::Known(SessionAgent::CopilotCli);
+    }
     if has("\"type\":\"session_meta\"") && has("\"timestamp\":") {
         return AgentDetection::Known(SessionAgent::Codex);
     }
@@ -137,6 +150,47 @@ fn detect_claude_code(source: &str, object: Span) -> AgentDetection {
             ),
         ),
         _ => AgentDetection::Known(SessionAgent::ClaudeCode),
+    }
+}
+
+/// Checks the version, which pi writes into the header.
+fn detect_pi(source: &str, header: Span) -> AgentDetection {
+    let version = field_value(source, header, "version").map_or("1", |version| version.of(source));
+    match version.parse::<u32>() {
+        Ok(number) if pi::VERSIONS.contains(&number) => AgentDetection::Known(SessionAgent::Pi),
+        Ok(1) => AgentDetection::UnknownVersion(
+            SessionAgent::Pi,
+            "a session of version 1, which pi converts when it opens it".to_owned(),
+        ),
+        _ => AgentDetection::UnknownVersion(
+            SessionAgent::Pi,
+            format!("a session of version {version}; only versions 2 and 3 are supported"),
+        ),
+    }
+}
+
+/// Checks the version, which Copilot CLI writes into the first event.
+fn detect_copilot(source: &str, event: Span) -> AgentDetection {
+    let version =
+        field_value(source, event, "data").and_then(|data| field_value(source, data, "version"));
+    match version.map(|version| version.of(source)) {
+        Some(version) if version != copilot_cli::VERSION => AgentDetection::UnknownVersion(
+            SessionAgent::CopilotCli,
+            format!("events of version {version}; only version 1 is supported"),
+        ),
+        _ => AgentDetection::Known(SessionAgent::CopilotCli),
+    }
+}
+
+/// Checks the version, which Kimi Code writes into the first record.
+fn detect_kimi(source: &str, metadata: Span) -> AgentDetection {
+    let version = field_text(source, metadata, "protocol_version").unwrap_or_default();
+    match version.split('.').next() {
+        Some(kimi_code::PROTOCOL) => AgentDetection::Known(SessionAgent::KimiCode),
+        _ => AgentDetection::UnknownVersion(
+            SessionAgent::KimiCode,
+            format!("records of protocol {version}; only protocol 1 is supported"),
+        ),
     }
 }
 

@@ -10,8 +10,8 @@ mod table;
 use std::collections::{HashMap, HashSet};
 
 use foxwedge_core::{
-    CheckOptions, DefectHarm, FileDefect, Finding, FindingLocation, Rule, RuleEvidence, RuleSet,
-    Severity, Span, TailPolicy, check, rules,
+    CheckOptions, DefectHarm, FileDefect, Finding, FindingLocation, PartKind, Rule, RuleEvidence,
+    RuleSet, Severity, Span, TailPolicy, check, rules,
 };
 
 pub use table::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedRow};
@@ -25,7 +25,7 @@ use super::{
 use FindingEffect::{Blocks, HidesHistory, Tolerated};
 use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
-    WholeCycle,
+    SameTurn, WholeCycle,
 };
 use foxwedge_json::field_value;
 
@@ -66,6 +66,8 @@ struct FileShape<'s> {
     last: Option<&'s str>,
     /// The last message, if no record is attached to it and the message before it has another id.
     moved_end: Option<Span>,
+    /// The last record with an id.
+    end: Option<Span>,
     /// Where the torn records after a `$set` that clears all messages begin. Gemini CLI rewrites its
     /// history in two lines: the first clears it, the second restores it.
     torn_history: Vec<u32>,
@@ -107,9 +109,14 @@ impl ParsedSession<'_> {
                 101 => count.count.saturating_sub(inner.counts.of(101)),
                 _ => 0,
             };
+            let same_turn = match count.rule.code {
+                103 => report.findings.iter().filter(|it| self.is_in_turn(it)).count(),
+                _ => 0,
+            };
             let effect = |parts| self.finding_effect(count.rule.code, count.severity, parts);
             rated.count(count.rule, effect(&[OpenEnd]), at_end);
-            rated.count(count.rule, effect(&[]), count.count - at_end);
+            rated.count(count.rule, effect(&[SameTurn]), same_turn);
+            rated.count(count.rule, effect(&[]), count.count - at_end - same_turn);
         }
         for rule in rules::ALL.iter().filter(|rule| options.rules.has(rule.code)) {
             for defect in defects.iter().filter(|defect| defect.code == rule.code) {
@@ -120,7 +127,12 @@ impl ParsedSession<'_> {
             let FindingLocation { message, span } = finding.location;
             let code = finding.rule.code;
             let at_end = code == 101 && !places.contains(&span.start);
-            let parts: &[FindingPart] = if at_end { &[OpenEnd] } else { &[] };
+            let same_turn = self.is_in_turn(&finding);
+            let parts: &[FindingPart] = match () {
+                () if at_end => &[OpenEnd],
+                () if same_turn => &[SameTurn],
+                () => &[],
+            };
             let known = known.get(&(code, message, span.start)).copied();
             let effect =
                 known.unwrap_or_else(|| self.finding_effect(code, finding.severity, parts));
@@ -130,12 +142,39 @@ impl ParsedSession<'_> {
         rated
     }
 
+    /// Whether a misplaced result comes before the next reply: only messages of the user stand between
+    /// it and its calls.
+    fn is_in_turn(&self, finding: &Finding) -> bool {
+        if finding.rule.code != 103 {
+            return false;
+        }
+        let before = self.draft().messages.get(..finding.location.message).unwrap_or_default();
+        let reply = before.iter().rev().find(|message| message.role.is_assistant());
+        let is_named = |id: Option<&str>| finding.ids.iter().any(|named| id == Some(named));
+        let calls = reply.map_or(&[][..], |reply| self.draft().parts_of(reply));
+        calls.iter().any(|part| match &part.kind {
+            PartKind::Call(call) => is_named(call.id.as_deref()),
+            _ => false,
+        })
+    }
+
+    /// Whether every misplaced result comes before the next reply.
+    fn results_stay_in_turn(&self, options: &CheckOptions) -> bool {
+        let mut rules = RuleSet::default();
+        rules.add(103);
+        let report = check(self.draft(), &CheckOptions { rules, ..*options });
+        report.findings.iter().all(|finding| self.is_in_turn(finding))
+    }
+
     /// Removes the rules and defects that the agent tolerates from `options` and from the session.
     /// With `spare_tail`, an open call at the end is also left as it is.
     pub fn spare_tolerated(&mut self, options: &mut CheckOptions, spare_tail: bool) {
         let links = self.link_effect(options);
         for rule in rules::ALL.iter().filter(|rule| !is_defect_rule(rule.code)) {
-            let known = self.effect(rule.code, &[]);
+            let differs = || self.effect(103, &[SameTurn]) != self.effect(103, &[]);
+            let same_turn = rule.code == 103 && differs() && self.results_stay_in_turn(options);
+            let part: &[FindingPart] = if same_turn { &[SameTurn] } else { &[] };
+            let known = self.effect(rule.code, part);
             // The few rules for a list of the AI SDK are those of the SDK, not of its provider.
             let inferred = rule.evidence(options.profile) == Some(RuleEvidence::Inferred)
                 && !self.agent.is_ai_sdk();
@@ -226,7 +265,16 @@ impl ParsedSession<'_> {
             DefectHarm::HidesHistory => HidesContent,
         };
         let special = match self.agent {
-            SessionAgent::Codex | SessionAgent::GeminiCli => match shape.head {
+            SessionAgent::Pi if shape.end == Some(defect.span) => Some(LastMessage),
+            // Kimi Code loses what stands behind a torn line.
+            SessionAgent::KimiCode if shape.head.is_some() && self.is_last(defect) => {
+                Some(OpenLine)
+            }
+            SessionAgent::Codex
+            | SessionAgent::GeminiCli
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode => match shape.head {
                 // A record before the head is the first line, or becomes it.
                 Some(head) if head != defect.span => {
                     let torn = shape.first != head && defect.span.start < head.start;
@@ -248,12 +296,21 @@ impl ParsedSession<'_> {
         })
     }
 
+    /// Whether a defect is that of the last line.
+    fn is_last(&self, defect: &FileDefect) -> bool {
+        let records = &self.log.records;
+        records.len() > 1 && records.last().is_some_and(|record| record.span == defect.span)
+    }
+
     /// Computed once per session: a file may have a defect in every line.
     fn file_shape(&self) -> FileShape<'_> {
         let SessionRecords { records, links, source, .. } = &self.log;
         let has = |record: &SessionRecord<'_>, key| field_value(source, record.span, key).is_some();
         let is_head = |record: &&SessionRecord<'_>| match self.agent {
             SessionAgent::Codex => record.kind == "session_meta",
+            SessionAgent::Pi => record.kind == "session",
+            SessionAgent::CopilotCli => record.kind == "session.start",
+            SessionAgent::KimiCode => record.kind == "metadata",
             SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
@@ -278,6 +335,7 @@ impl ParsedSession<'_> {
             head: whole.filter(is_head).map(|record| record.span),
             last,
             moved_end: moved_end.map(|record| record.span),
+            end: links.iter().rfind(|link| link.id.is_some()).map(|link| link.span),
             torn_history: self.torn_history(),
         }
     }

@@ -86,7 +86,23 @@ fn id_changes(
                 }
             }
         }
-        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+        SessionAgent::Pi => {
+            let kind = field_value(source, record, "type").map(|kind| kind.of(source));
+            if kind == Some("\"session\"") && names(record, "id") {
+                changes.push(("id", FieldChange::Text(quote(id))));
+            }
+        }
+        SessionAgent::CopilotCli => {
+            let data = field_value(source, record, "data");
+            if data.is_some_and(|data| names(data, "sessionId")) {
+                let inside = vec![("sessionId", FieldChange::Text(quote(id)))];
+                changes.push(("data", FieldChange::Nested(inside)));
+            }
+        }
+        SessionAgent::KimiCode
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => {}
     }
     changes
 }

@@ -2,7 +2,7 @@
 
 use foxwedge_core::{ContentShape, Message, Part, Role};
 
-use super::{ParsedSession, SessionAgent, ai_sdk, codex, gemini_cli, neovate};
+use super::{ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, gemini_cli, neovate, pi};
 use foxwedge_json::quote;
 
 /// The list of messages, one per line.
@@ -23,11 +23,17 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             SessionAgent::Neovate => {
                 write_part_message(&mut out, draft.source, message, parts, neovate::write_block)
             }
+            SessionAgent::Pi => {
+                write_part_message(&mut out, draft.source, message, parts, pi::write_block)
+            }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
                 write_part_message(&mut out, draft.source, message, parts, ai_sdk::write_block)
             }
             SessionAgent::Codex => {
                 codex::write_item(&mut out, draft.source, message, parts, &shells)
+            }
+            SessionAgent::CopilotCli | SessionAgent::KimiCode => {
+                chat_messages::write_message(&mut out, draft.source, message, parts)
             }
             SessionAgent::GeminiCli => {
                 gemini_cli::write_content(&mut out, draft.source, message, parts)

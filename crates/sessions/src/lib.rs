@@ -1,8 +1,8 @@
 //! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
 //! compacted files back.
 //!
-//! Five agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, and Cline (which Roo
-//! Code and Kilo Code share). The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
+//! Eight agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
+//! Kilo Code share), pi, Copilot CLI and Kimi Code. The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
 //! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
 //!
@@ -75,7 +75,11 @@ mod until_stable;
 mod fork;
 mod claude_code;
 mod neovate;
+mod pi;
 mod codex;
+mod copilot_cli;
+mod kimi_code;
+mod chat_messages;
 mod cline;
 mod open_calls;
 mod nested_changes;
@@ -139,7 +143,8 @@ pub fn read<'a>(
         SessionAgent::Neovate => {
             read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
-        SessionAgent::Codex => {
+        SessionAgent::Pi => read_linked(text, agent, options, format, |_| pi::CHAIN_RULES),
+        SessionAgent::Codex | SessionAgent::CopilotCli | SessionAgent::KimiCode => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
@@ -173,6 +178,9 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Codex => (codex::read_record, codex::is_record),
         SessionAgent::GeminiCli => (gemini_cli::read_record, gemini_cli::is_record),
         SessionAgent::Cline => (cline::read_record, cline::is_record),
+        SessionAgent::Pi => (pi::read_record, pi::is_record),
+        SessionAgent::CopilotCli => (copilot_cli::read_record, copilot_cli::is_record),
+        SessionAgent::KimiCode => (kimi_code::read_record, kimi_code::is_record),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
@@ -191,6 +199,9 @@ fn read_linked<'a>(
     fragments.body.tail_waits = metadata.waits_for_tools;
     if agent == SessionAgent::Neovate {
         neovate::mark_lost_parents(&mut log);
+    }
+    if agent == SessionAgent::Pi {
+        pi::apply_edits(&mut log);
     }
     let chain_rules = chain_rules(metadata.version.as_deref());
     let chain = build_chain(&log.links, &fragments, &log.carried, chain_rules);
@@ -289,12 +300,14 @@ impl<'a> ParsedSession<'a> {
 
     fn rewrite(&self, repair: &Repair<'a>, straightens: bool) -> RewrittenFile<'a> {
         match self.agent {
-            SessionAgent::ClaudeCode | SessionAgent::Neovate => {
+            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Pi => {
                 linked_rewriter::rewrite(self, repair, straightens)
             }
-            SessionAgent::Codex | SessionAgent::Cline | SessionAgent::AiSdkModel => {
-                sequence_rewriter::rewrite(self, repair)
-            }
+            SessionAgent::Codex
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
+            | SessionAgent::Cline
+            | SessionAgent::AiSdkModel => sequence_rewriter::rewrite(self, repair),
             SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),
             SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),
         }

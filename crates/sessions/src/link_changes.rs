@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use foxwedge_core::Role;
 use foxwedge_json::{FieldChange, quote};
 
-use super::linked_file::LinkedFileRewriter;
+use super::{SessionAgent, linked_file::LinkedFileRewriter};
 
 /// One record on the path of the repaired file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,12 +65,22 @@ pub(super) struct NewLinkedRecord<'n> {
     pub(super) joins: bool,
 }
 
+/// The fields with the id and the parent of a record.
+pub(super) fn link_fields(agent: SessionAgent) -> (&'static str, &'static str) {
+    match agent {
+        SessionAgent::Pi => ("id", "parentId"),
+        _ => ("uuid", "parentUuid"),
+    }
+}
+
 /// The changed link fields of a record.
 pub(super) fn link_changes(
+    agent: SessionAgent,
     record: u32,
     links: &LinkChanges,
 ) -> impl Iterator<Item = (&'static str, FieldChange<'static>)> {
-    let parent = links.parents.get(&record).map(|parent| ("parentUuid", parent.clone()));
-    let id = links.ids.get(&record).map(|id| ("uuid", quote(id)));
+    let (id_field, parent_field) = link_fields(agent);
+    let parent = links.parents.get(&record).map(|parent| (parent_field, parent.clone()));
+    let id = links.ids.get(&record).map(|id| (id_field, quote(id)));
     parent.into_iter().chain(id).map(|(key, value)| (key, FieldChange::Text(value)))
 }

@@ -129,6 +129,13 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
             && self.chain.statuses.get(record as usize) == Some(&ChainStatus::Carried)
     }
 
+    /// Whether a record is a compaction that no longer carries anything over, and so must not lead to
+    /// the records that it kept.
+    pub(super) fn cuts_path(&self, record: u32) -> bool {
+        let link = self.log.links.get(record as usize);
+        self.inlines_carried && link.is_some_and(|link| link.cut_parent.is_some())
+    }
+
     /// The parts of a record of the conversation.
     pub(super) fn parts(&self, record: u32) -> &'s [Part<'a>] {
         let start = self.starts.get(record as usize).copied().unwrap_or(u32::MAX) as usize;

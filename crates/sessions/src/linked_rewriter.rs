@@ -8,7 +8,7 @@ use super::{
     emit::{FileEdits, emit},
     link_changes::{LinkChanges, NewLinkedRecord, link_changes},
     linked_file::LinkedFileRewriter,
-    neovate,
+    neovate, pi,
     placement::{place_records, stays_in_place},
     plan::{PlannedRecord, RecordOrigin, plan_records},
     relink::{relink, removed_records},
@@ -48,7 +48,7 @@ pub(super) fn rewrite<'a>(
                 let fields = ["preservedMessages", "preservedSegment"];
                 let fields: FieldChanges<'_> =
                     fields.into_iter().map(|key| (key, FieldChange::Remove)).collect();
-                let mut changes: FieldChanges<'_> = link_changes(at, &links).collect();
+                let mut changes = record_links(&rewriter, at, &links);
                 if field_value(rewriter.log().source, record.span, "compactMetadata").is_some() {
                     changes.push(("compactMetadata", FieldChange::Nested(fields)));
                     let mut out = SpliceWriter::new(rewriter.log().source, &repair.surrogates);
@@ -59,7 +59,8 @@ pub(super) fn rewrite<'a>(
         }
     }
     let lone = repair.surrogates.iter().filter_map(|lone| rewriter.record_at(*lone));
-    for record in links.parents.keys().chain(links.ids.keys()).copied().chain(lone) {
+    let cut = rewriter.chain().records.iter().copied().filter(|&at| rewriter.cuts_path(at));
+    for record in links.parents.keys().chain(links.ids.keys()).copied().chain(lone).chain(cut) {
         edits
             .changed
             .entry(record)
@@ -131,13 +132,18 @@ fn write_record(
                 SessionAgent::Neovate => {
                     neovate::content_changes(rewriter, &out, record, planned.role, parts)
                 }
+                SessionAgent::Pi => {
+                    pi::content_changes(rewriter, &out, record, planned.role, parts)
+                }
                 SessionAgent::Codex
+                | SessionAgent::CopilotCli
+                | SessionAgent::KimiCode
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => Vec::new(),
             };
-            changes.extend(link_changes(record, links));
+            changes.extend(record_links(rewriter, record, links));
             write_patched(&mut out, rewriter.log().records[record as usize].span, changes);
         }
         RecordOrigin::New(template, parts) => {
@@ -148,7 +154,10 @@ fn write_record(
                     claude_code::write_new_record(rewriter, &mut out, &new, parts)
                 }
                 SessionAgent::Neovate => neovate::write_new_record(rewriter, &mut out, &new, parts),
+                SessionAgent::Pi => pi::write_new_record(rewriter, &mut out, &new, parts),
                 SessionAgent::Codex
+                | SessionAgent::CopilotCli
+                | SessionAgent::KimiCode
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::AiSdkUi
@@ -157,6 +166,21 @@ fn write_record(
         }
     }
     out.finish()
+}
+
+/// The changed link fields of a record.
+fn record_links(
+    rewriter: &LinkedFileRewriter<'_, '_>,
+    record: u32,
+    links: &LinkChanges,
+) -> FieldChanges<'static> {
+    let changes = link_changes(rewriter.agent, record, links);
+    if !rewriter.cuts_path(record) {
+        return changes.collect();
+    }
+    let id = links.ids.get(&record).map_or_else(|| rewriter.id(record), String::as_str);
+    let own = changes.filter(|(key, _)| *key != "parentId");
+    own.chain(pi::cut_changes(id)).collect()
 }
 
 /// Writes a record with the same content and possibly new links.
@@ -168,7 +192,7 @@ fn write_relinked(
 ) -> Vec<OutputChunk> {
     let mut out = SpliceWriter::new(rewriter.log().source, &repair.surrogates);
     let span = rewriter.log().records[record as usize].span;
-    let changes: FieldChanges<'_> = link_changes(record, links).collect();
+    let changes = record_links(rewriter, record, links);
     if changes.is_empty() {
         out.copy(span)
     } else {

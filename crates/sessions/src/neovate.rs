@@ -31,8 +31,12 @@ pub(super) use block_writer::write_block;
 pub(super) use write::{content_changes, write_new_record};
 
 /// How Neovate loads a file: it follows the links and corrects nothing.
-pub(super) const CHAIN_RULES: LoaderBehavior =
-    LoaderBehavior { finds_siblings: false, skips_empty_replies: true, skips_blank_records: false };
+pub(super) const CHAIN_RULES: LoaderBehavior = LoaderBehavior {
+    finds_siblings: false,
+    skips_empty_replies: true,
+    skips_blank_records: false,
+    starts_at_notes: false,
+};
 
 /// Whether an object is a record, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {

@@ -132,7 +132,10 @@ fn possible_ends(rewriter: &LinkedFileRewriter<'_, '_>) -> impl Iterator<Item = 
     records.filter(|&record| {
         let standing = rewriter.standing(record);
         let aside = matches!(standing, ChainStatus::Subagent | ChainStatus::Duplicate);
-        rewriter.log().links[record as usize].fragment.is_some() && !aside
+        let link = &rewriter.log().links[record as usize];
+        let is_end =
+            link.fragment.is_some() || rewriter.agent == SessionAgent::Pi && link.id.is_some();
+        is_end && !aside
     })
 }
 
@@ -229,14 +232,16 @@ fn moved_records(
     relinks: bool,
 ) -> HashSet<u32> {
     let records: Vec<u32> = plan.iter().filter_map(PlannedRecord::record).collect();
-    // Claude Code follows links. It writes records before their parents, and results between the
-    // records of a reply, so only records that the repair reordered move. Neovate reads records in
+    // Claude Code and pi follow links. Claude Code writes records before their parents, and results
+    // between the records of a reply; pi's compactions stand after the records that they keep. So
+    // only records that the repair reordered move. Neovate reads records in
     // file order: all of them are sorted, unless the repair changes none of them.
     let is_unchanged =
         |planned: &PlannedRecord<'_, '_>| matches!(planned.origin, RecordOrigin::Unchanged(_));
     let changes_none =
         !relinks && records == rewriter.chain().records && plan.iter().all(is_unchanged);
-    let order: Vec<u32> = if rewriter.mixes_turns() || changes_none {
+    let follows_links = rewriter.mixes_turns() || rewriter.agent == SessionAgent::Pi;
+    let order: Vec<u32> = if follows_links || changes_none {
         let places: HashMap<u32, u32> =
             rewriter.chain().records.iter().zip(0..).map(|(&record, at)| (record, at)).collect();
         records.iter().map(|record| places.get(record).copied().unwrap_or(0)).collect()

@@ -6,7 +6,7 @@ use foxwedge_core::{
     MessageFlags, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Role, Span,
 };
 
-use super::linked_file::LinkedFileRewriter;
+use super::{SessionAgent, linked_file::LinkedFileRewriter};
 
 /// A record of the repaired conversation.
 #[derive(Clone, Copy, Debug)]
@@ -119,9 +119,13 @@ fn pieces_by_record<'p, 'a>(
     message
         .parts
         .chunk_by(move |one, two| {
-            // Agents expect each tool result in a record of its own.
-            let answers =
-                [one, two].iter().all(|part| matches!(part.part.kind, PartKind::Answer(_)));
+            // Agents expect each tool result in a record of its own; pi has no other place for it.
+            let mut both = [one, two].into_iter();
+            let is_answer = |part: &RepairedPart<'_>| matches!(part.part.kind, PartKind::Answer(_));
+            let answers = match rewriter.agent {
+                SessionAgent::Pi => both.any(is_answer),
+                _ => both.all(is_answer),
+            };
             let (one, two) = (record_of(one), record_of(two));
             one == two && !(answers && one.is_none())
         })

@@ -8,8 +8,9 @@ use std::{
 use foxwedge_core::{Message, Repair, RepairedMessage, Span};
 
 use super::{
-    ParsedSession, SessionAgent, ai_sdk, codex,
+    ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli,
     emit::{FileEdits, emit},
+    kimi_code,
     placement::longest_increasing,
     rewritten_file::RewrittenFile,
 };
@@ -137,6 +138,12 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
                 write_patched(&mut out, span, vec![("payload", FieldChange::Nested(inside))]);
             }
             (_, []) => {}
+            (SessionAgent::CopilotCli, [message, ..]) => {
+                copilot_cli::write_changed(&mut out, self.session.draft(), span, message)
+            }
+            (SessionAgent::KimiCode, [message, ..]) => {
+                kimi_code::write_changed(&mut out, self.session.draft(), span, message)
+            }
             (SessionAgent::Codex, [message, ..]) => {
                 let payload = FieldChange::Chunks(self.write_message(message));
                 write_patched(&mut out, span, vec![("payload", payload)]);
@@ -161,6 +168,17 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         ordinals: &mut codex::CodexOrdinals,
     ) -> Vec<OutputChunk> {
         let mut out = self.writer();
+        match self.session.agent {
+            SessionAgent::CopilotCli => {
+                copilot_cli::write_new(self.session, &mut out, near, message);
+                return out.finish();
+            }
+            SessionAgent::KimiCode => {
+                kimi_code::write_new(self.session, &mut out, near, message);
+                return out.finish();
+            }
+            _ => {}
+        }
         let encoded = self.write_message(message);
         if self.session.agent == SessionAgent::Codex {
             codex::write_envelope(self.session, &mut out, near, ordinals.next(near), encoded);

@@ -15,6 +15,7 @@ mod oracle;
 mod generate;
 mod mutate;
 pub mod hostile;
+mod link_names;
 mod mutate_sessions;
 pub mod laws;
 pub mod runs;

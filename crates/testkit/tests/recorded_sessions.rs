@@ -189,6 +189,25 @@ fn a_rollout_of_codex_after_a_kill_is_repaired() {
 }
 
 #[test]
+fn recordings_of_other_agents_after_a_kill_are_repaired() {
+    let table = [
+        ("pi/1.5.0/kill9-mid-tool.after-kill.jsonl", SessionAgent::Pi, vec![101, 101]),
+        (
+            "copilot-cli/1.0.102/kill9-mid-tool.after-kill.jsonl",
+            SessionAgent::CopilotCli,
+            vec![101],
+        ),
+        ("kimi-code/2.1.0/kill9-mid-tool.after-kill.jsonl", SessionAgent::KimiCode, vec![101]),
+    ];
+    for (name, agent, expected) in table {
+        let bytes = fixture(name);
+        assert_eq!(agent_of(name, &bytes), agent, "{name}");
+        assert_eq!(codes(&seen(name, agent, &bytes)), expected, "{name}");
+        lawful(name, agent, &bytes);
+    }
+}
+
+#[test]
 fn built_files_tell_what_their_names_say() {
     for (name, expected, tells) in BUILT {
         let bytes = fixture(&format!("built/{name}.jsonl"));

@@ -71,6 +71,21 @@ fn the_laws_hold_for_files_of_cline() {
 }
 
 #[test]
+fn the_laws_hold_for_files_of_pi() {
+    hold(SessionAgent::Pi, &[101, 102, 103, 701, 702, 703, 704, 801, 802, 803]);
+}
+
+#[test]
+fn the_laws_hold_for_files_of_copilot_cli() {
+    hold(SessionAgent::CopilotCli, &[101, 102, 103, 801, 802, 803]);
+}
+
+#[test]
+fn the_laws_hold_for_files_of_kimi_code() {
+    hold(SessionAgent::KimiCode, &[101, 102, 103, 801, 802, 803]);
+}
+
+#[test]
 fn the_laws_hold_for_files_of_gemini_cli() {
     hold(SessionAgent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
 }
@@ -111,6 +126,21 @@ fn damaged_files_of_codex_are_repaired_to_the_end() {
 #[test]
 fn damaged_files_of_cline_are_repaired_to_the_end() {
     hold_for_damaged_files(SessionAgent::Cline);
+}
+
+#[test]
+fn damaged_files_of_pi_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::Pi);
+}
+
+#[test]
+fn damaged_files_of_copilot_cli_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::CopilotCli);
+}
+
+#[test]
+fn damaged_files_of_kimi_code_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::KimiCode);
 }
 
 #[test]

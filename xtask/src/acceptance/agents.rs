@@ -35,6 +35,9 @@ pub(super) const OPTIONS: &[&str] = &[
     "--claude-code CLI…",
     "--codex CLI…",
     "--gemini-cli CLI…",
+    "--pi CLI…",
+    "--copilot-cli CLI…",
+    "--kimi-code CLI…",
     "--keep FOLDER",
     "--foxwedge BINARY",
 ];

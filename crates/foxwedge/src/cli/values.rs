@@ -252,8 +252,11 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::ClaudeCode => &["claude"],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
+        SessionAgent::CopilotCli => &["copilot"],
+        SessionAgent::KimiCode => &["kimi"],
         SessionAgent::Codex
         | SessionAgent::Neovate
+        | SessionAgent::Pi
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => &[],
     })

@@ -49,7 +49,11 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let mut copy = Vec::new();
     session.fork(&id).write_to(&mut copy)?;
     verify_copy(&copy, &document, session, &id, args.session.view)?;
-    disk::create_private(&path, |out| out.write_all(&copy)).map_err(|error| {
+    // Each session of Copilot CLI has a folder of its own.
+    let folder = path.parent().filter(|_| session.agent == SessionAgent::CopilotCli);
+    let made = folder.filter(|folder| !folder.exists()).map_or(Ok(()), std::fs::create_dir);
+    let create = || disk::create_private(&path, |out| out.write_all(&copy));
+    made.and_then(|()| create()).map_err(|error| {
         let display_name = clean(&path.to_string_lossy());
         match error.kind() {
             io::ErrorKind::AlreadyExists => anyhow::Error::new(
@@ -136,6 +140,10 @@ fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Pat
     let message = match (&loaded.target, agent) {
         (_, SessionAgent::Cline) => {
             "the extension finds tasks through its own index, so it would not find a copy"
+        }
+        (_, SessionAgent::KimiCode) => {
+            "Kimi Code finds sessions through its own index, so it would not find a copy; after a \
+             repair, `kimi fork` makes one"
         }
         (_, SessionAgent::AiSdkUi | SessionAgent::AiSdkModel) => {
             "a message list has no id under which an application would find a copy"

@@ -123,3 +123,81 @@ fn cline() -> String {
     r#"[{"role":"user","content":[{"type":"text","text":"build it"}],"ts":1767225599000},{"role":"assistant","content":[{"type":"text","text":"Building."},{"type":"tool_use","id":"toolu_1","name":"execute_command","input":{"command":"make"}}],"ts":1767225599500},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"built"}],"ts":1767225599900}]"#
         .to_owned()
 }
+
+/// A question, a call with its result, and another question; all of it is valid.
+pub(crate) fn pi(id: &str) -> String {
+    let line = |own: u32, message: &str| {
+        let parent = if own == 1 { "null".to_owned() } else { format!("\"p{}\"", own - 1) };
+        format!(
+            r#"{{"type":"message","id":"p{own}","parentId":{parent},"timestamp":"2026-01-02T03:04:0{own}.000Z","message":{message}}}"#
+        ) + "\n"
+    };
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-01-02T03:04:00.000Z","cwd":"/w/shop"}}"#
+    );
+    [
+        header + "\n",
+        line(1, r#"{"role":"user","content":"what is in the shop?","timestamp":1}"#),
+        line(2, r#"{"role":"assistant","content":[{"type":"text","text":"I will look."},{"type":"toolCall","id":"call_1","name":"bash","arguments":{"command":"ls"}}],"provider":"p","model":"m","stopReason":"toolUse","timestamp":2}"#),
+        line(3, r#"{"role":"toolResult","toolCallId":"call_1","toolName":"bash","content":[{"type":"text","text":"apples"}],"isError":false,"timestamp":3}"#),
+        line(4, r#"{"role":"assistant","content":[{"type":"text","text":"There are apples."}],"provider":"p","model":"m","stopReason":"stop","timestamp":4}"#),
+        line(5, r#"{"role":"user","content":"and pears?","timestamp":5}"#),
+        line(6, r#"{"role":"assistant","content":[{"type":"text","text":"No pears."}],"provider":"p","model":"m","stopReason":"stop","timestamp":6}"#),
+    ]
+    .concat()
+}
+
+/// The same conversation.
+pub(crate) fn copilot_cli(id: &str) -> String {
+    let line = |own: u32, kind: &str, data: &str| {
+        let parent = if own == 0 { "null".to_owned() } else { format!("\"e{}\"", own - 1) };
+        format!(
+            r#"{{"type":"{kind}","data":{data},"id":"e{own}","timestamp":"2026-01-02T03:04:0{own}.000Z","parentId":{parent}}}"#
+        ) + "\n"
+    };
+    let start = format!(
+        r#"{{"sessionId":"{id}","version":1,"producer":"copilot-agent","copilotVersion":"1.0.102","context":{{"cwd":"/w/shop"}}}}"#
+    );
+    [
+        line(0, "session.start", &start),
+        line(1, "user.message", r#"{"content":"what is in the shop?"}"#),
+        line(2, "assistant.message", r#"{"messageId":"m1","content":"I will look.","toolRequests":[{"toolCallId":"call_1","name":"bash","arguments":{"command":"ls"},"type":"function"}]}"#),
+        line(3, "tool.execution_complete", r#"{"toolCallId":"call_1","success":true,"result":{"content":"apples"}}"#),
+        line(4, "assistant.message", r#"{"messageId":"m2","content":"There are apples.","toolRequests":[]}"#),
+        line(5, "user.message", r#"{"content":"and pears?"}"#),
+        line(6, "assistant.message", r#"{"messageId":"m3","content":"No pears.","toolRequests":[]}"#),
+    ]
+    .concat()
+}
+
+/// The same conversation.
+pub(crate) fn kimi_code() -> String {
+    let message = |time: u32, text: &str| {
+        format!(
+            r#"{{"type":"context.append_message","agentId":"main","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}],"toolCalls":[],"origin":{{"kind":"user"}}}},"time":{time}000}}"#
+        ) + "\n"
+    };
+    let event = |time: u32, event: &str| {
+        format!(
+            r#"{{"type":"context.append_loop_event","agentId":"main","event":{event},"time":{time}000}}"#
+        ) + "\n"
+    };
+    let says = |time: u32, text: &str| {
+        event(
+            time,
+            &format!(
+                r#"{{"type":"content.part","uuid":"u{time}","part":{{"type":"text","text":"{text}"}}}}"#
+            ),
+        )
+    };
+    [
+        "{\"type\":\"metadata\",\"protocol_version\":\"1.5\",\"created_at\":1794973838000}\n".to_owned(),
+        message(1, "what is in the shop?"),
+        event(2, r#"{"type":"tool.call","uuid":"u2","toolCallId":"call_1","name":"Bash","args":{"command":"ls"}}"#),
+        event(3, r#"{"type":"tool.result","parentUuid":"u2","toolCallId":"call_1","result":{"output":"apples"}}"#),
+        says(4, "There are apples."),
+        message(5, "and pears?"),
+        says(6, "No pears."),
+    ]
+    .concat()
+}

@@ -31,6 +31,7 @@ mod sessions_packed;
 mod sessions_telling;
 mod sessions_health;
 mod sessions_rated;
+mod sessions_recorded;
 mod busy;
 mod crash;
 mod replacing;

@@ -22,11 +22,15 @@ pub(crate) struct Ran {
 }
 
 /// Variables that lead to the sessions of agents.
-const AGENTS: [&str; 8] = [
+const AGENTS: [&str; 12] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
     "CLINE_DIR",
+    "PI_CODING_AGENT_DIR",
+    "PI_CODING_AGENT_SESSION_DIR",
+    "COPILOT_HOME",
+    "KIMI_CODE_HOME",
     "CLINE_DATA_DIR",
     "XDG_CONFIG_HOME",
     "APPDATA",

@@ -30,7 +30,7 @@ fn every_rated_row_holds_from_its_version_on_and_not_before() {
     assert!(tried > 2 * RATED_ROWS.len(), "{tried} of {} rows", RATED_ROWS.len());
 }
 
-/// The version of a row, and the one just below it. Gemini CLI names none in its files.
+/// The version of a row, and the one just below it. Some agents name none in their files.
 fn versions(row: &RatedRow) -> Vec<AgentVersion> {
     let below = match row.since.numbers() {
         [major, 0, 0] => AgentVersion::new(major.saturating_sub(1), 999, 999),
@@ -38,7 +38,7 @@ fn versions(row: &RatedRow) -> Vec<AgentVersion> {
         [major, minor, patch] => AgentVersion::new(major, minor, patch - 1),
     };
     match row.agent {
-        SessionAgent::GeminiCli => vec![row.since],
+        SessionAgent::GeminiCli | SessionAgent::Pi | SessionAgent::KimiCode => vec![row.since],
         _ => vec![row.since, below],
     }
 }
@@ -53,8 +53,10 @@ fn judge(row: &RatedRow, code: u16, version: AgentVersion) {
     let file = sandbox.keep(&path, 1, &content);
     let name = file.to_string_lossy().into_owned();
 
-    // The version of Codex goes with the record that is torn, and no version is the newest one.
-    let lost = (row.agent, code, row.part) == (SessionAgent::Codex, 801, FindingPart::FirstRecord);
+    // The version of some agents goes with the record that is torn, and no version is the newest
+    // one.
+    let names = matches!(row.agent, SessionAgent::Codex | SessionAgent::CopilotCli);
+    let lost = names && (code, row.part) == (801, FindingPart::FirstRecord);
     let version = if lost { AgentVersion::parse(None) } else { version };
 
     // All that a provider would refuse, each with what the table says.
@@ -162,11 +164,72 @@ fn example(
             let path = ".gemini/tmp/shop/chats/session-2026-01-02T03-04-0a1b2c3d.jsonl";
             Some((path.to_owned(), damaged(lines, 0, code, part)?))
         }
+        SessionAgent::Pi => {
+            let path = format!(".pi/agent/sessions/--w-shop--/2026-01-02T03-04-05-678Z_{ID}.jsonl");
+            Some((path, pi(code, part)?))
+        }
+        SessionAgent::CopilotCli => {
+            let path = format!(".copilot/session-state/{ID}/events.jsonl");
+            let lines = lines_of(&homes::copilot_cli(ID));
+            Some((path, replaced(sequence(lines, code, part)?, "1.0.102", version)))
+        }
+        SessionAgent::KimiCode => {
+            let path = format!(".kimi-code/sessions/wd_shop/{ID}/agents/main/wire.jsonl");
+            Some((path, sequence(lines_of(&homes::kimi_code()), code, part)?))
+        }
         SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => None,
     }
+}
+
+/// A file of pi with one thing wrong.
+fn pi(code: u16, part: FindingPart) -> Option<Vec<u8>> {
+    let mut lines = lines_of(&homes::pi(ID));
+    let mut link = |line: usize, old: &str, new: &str| {
+        lines[line] = replaced(lines[line].clone(), old, new);
+    };
+    match (code, part) {
+        (101, _) => {
+            link(4, "\"p3\"", "\"p2\"");
+            lines.remove(3);
+        }
+        (701, _) => link(5, "\"p4\"", "\"gone\""),
+        (702, _) => link(4, "\"p3\"", "\"p2\""),
+        (703, FindingPart::NothingHidden) => lines.insert(4, lines[4].clone()),
+        (703, FindingPart::LastMessage) => lines.push(lines[3].clone()),
+        (703, _) => {
+            link(5, "\"p5\"", "\"p2\"");
+            link(6, "\"p5\"", "\"p2\"");
+        }
+        (704, _) => link(1, "null", "\"p4\""),
+        _ => return damaged(lines, 0, code, part),
+    }
+    Some(lines.concat())
+}
+
+/// A file of Copilot CLI or Kimi Code with one thing wrong.
+fn sequence(mut lines: Vec<Vec<u8>>, code: u16, part: FindingPart) -> Option<Vec<u8>> {
+    match (code, part) {
+        (101, _) => drop(lines.remove(3)),
+        (102, _) => lines.insert(4, replaced(lines[3].clone(), "call_1", "gone")),
+        (103, FindingPart::SameTurn) => {
+            let said = lines.remove(5);
+            lines.insert(3, said);
+        }
+        (103, _) => {
+            let result = lines.remove(3);
+            lines.insert(5, result);
+        }
+        (104, _) => lines.insert(4, lines[3].clone()),
+        // A torn line, and what stands behind it.
+        (801 | 802, FindingPart::All) => {
+            return damaged(lines, 0, code, FindingPart::NothingHidden);
+        }
+        _ => return damaged(lines, 0, code, part),
+    }
+    Some(lines.concat())
 }
 
 fn longer() -> String {

@@ -55,6 +55,13 @@ pub fn check_idle(
                 })?);
             }
         }
+        SessionAgent::CopilotCli => {
+            if let Some(process) = path.parent().and_then(find_marking_process) {
+                let owner = process::describe_process(process);
+                let reason = format!("this session is live: {owner} is working on it");
+                return Err(busy_error(reason, path, Some(session)));
+            }
+        }
         SessionAgent::Cline if is_locked_by_folder(path) => {
             let reason = "this session is live: its agent is writing it".to_owned();
             return Err(busy_error(reason, path, Some(session)));
@@ -62,6 +69,8 @@ pub fn check_idle(
         SessionAgent::GeminiCli
         | SessionAgent::Neovate
         | SessionAgent::Cline
+        | SessionAgent::Pi
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }
@@ -125,6 +134,15 @@ fn is_same_process(record: &ClaudeProcessRecord) -> bool {
         (Some(recorded), Some(actual)) => recorded == actual,
         _ => true,
     }
+}
+
+/// The running process that marks a folder of Copilot CLI as its own with `inuse.<process>.lock`.
+fn find_marking_process(folder: &Path) -> Option<u32> {
+    fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let process = name.strip_prefix("inuse.")?.strip_suffix(".lock")?.parse().ok()?;
+        (process::is_alive(process) != Some(false)).then_some(process)
+    })
 }
 
 /// Takes the lock that Codex holds while a thread is open; `None` if this thread has none. The

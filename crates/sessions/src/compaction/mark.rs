@@ -53,7 +53,11 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::GeminiCli => Some(record.span),
-        SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
+        SessionAgent::Pi
+        | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => None,
     }
 }
 

@@ -51,6 +51,8 @@ pub enum FindingPart {
     All,
     /// Calls of the last turn that no user message follows.
     OpenEnd,
+    /// Results that come before the next reply, but after a message of the user.
+    SameTurn,
     /// Lines without readable content.
     NothingHidden,
     /// The same at the end of a file without a line ending: the next write appends to the line.
@@ -87,9 +89,9 @@ pub struct RatedRow {
 use FindingEffect::{Blocks, HidesHistory, Tolerated};
 use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
-    WholeCycle,
+    SameTurn, WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, GeminiCli};
+use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, KimiCode, Pi};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -104,6 +106,12 @@ const CODEX_0_110: AgentVersion = AgentVersion::new(0, 110, 0);
 const CODEX_0_155: AgentVersion = AgentVersion::new(0, 155, 0);
 /// The only tested version of Gemini CLI. Its files name no version.
 const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
+/// The only tested version of Copilot CLI.
+const COPILOT: AgentVersion = AgentVersion::new(1, 0, 102);
+/// The only tested version of Kimi Code. Its files name no version.
+const KIMI: AgentVersion = AgentVersion::new(2, 1, 0);
+/// The only tested version of pi. Its files name no version.
+const PI: AgentVersion = AgentVersion::new(1, 5, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
 /// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
@@ -343,6 +351,135 @@ pub const RATED_ROWS: &[RatedRow] = &[
         rewritten",
     ),
     row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads invalid UTF-8 as U+FFFD"),
+    row(
+        CopilotCli,
+        &[101],
+        All,
+        COPILOT,
+        Tolerated,
+        "1.0.102 adds a result that says the tool was interrupted",
+    ),
+    row(
+        CopilotCli,
+        &[102],
+        All,
+        COPILOT,
+        HidesHistory,
+        "1.0.102 leaves out results without a call",
+    ),
+    row(
+        CopilotCli,
+        &[103],
+        SameTurn,
+        COPILOT,
+        Tolerated,
+        "1.0.102 puts results before a message that the user sent meanwhile",
+    ),
+    row(
+        CopilotCli,
+        &[103],
+        All,
+        COPILOT,
+        HidesHistory,
+        "1.0.102 adds its own result and leaves out the real one",
+    ),
+    row(CopilotCli, &[104], All, COPILOT, Tolerated, "1.0.102 leaves out second results"),
+    row(
+        CopilotCli,
+        &[801, 802, 803],
+        FirstRecord,
+        COPILOT,
+        Blocks,
+        "1.0.102 rejects a file that does not start with its session.start event",
+    ),
+    row(
+        CopilotCli,
+        &[801, 802],
+        FirstLine,
+        COPILOT,
+        Blocks,
+        "1.0.102 rejects a file whose first line is torn",
+    ),
+    row(
+        CopilotCli,
+        &[801, 802],
+        NothingHidden,
+        COPILOT,
+        Tolerated,
+        "1.0.102 leaves out a line that is not JSON",
+    ),
+    row(
+        CopilotCli,
+        &[801, 802],
+        OpenLine,
+        COPILOT,
+        Tolerated,
+        "1.0.102 removes the torn end when it resumes",
+    ),
+    row(
+        CopilotCli,
+        &[801, 802],
+        HidesContent,
+        COPILOT,
+        HidesHistory,
+        "1.0.102 leaves out an event that shares its line with a torn one",
+    ),
+    row(CopilotCli, &[803], All, COPILOT, HidesHistory, "1.0.102 leaves out the line"),
+    row(KimiCode, &[101], All, KIMI, Tolerated, "2.1.0 adds an error result to open calls"),
+    row(KimiCode, &[102], All, KIMI, HidesHistory, "2.1.0 leaves out results without a call"),
+    row(
+        KimiCode,
+        &[103],
+        All,
+        KIMI,
+        HidesHistory,
+        "2.1.0 adds its own result and leaves out the real one",
+    ),
+    row(KimiCode, &[104], All, KIMI, Tolerated, "2.1.0 leaves out second results"),
+    row(KimiCode, &[801, 802], FirstRecord, KIMI, Blocks, "2.1.0 stops if the first line is torn"),
+    row(KimiCode, &[801, 802], FirstLine, KIMI, Blocks, "2.1.0 stops if the first line is torn"),
+    row(KimiCode, &[801, 802], OpenLine, KIMI, Tolerated, "2.1.0 removes a torn end"),
+    row(
+        KimiCode,
+        &[801, 802],
+        All,
+        KIMI,
+        HidesHistory,
+        "2.1.0 leaves out a torn line and everything after it",
+    ),
+    row(KimiCode, &[803], All, KIMI, Tolerated, "2.1.0 reads invalid UTF-8 as U+FFFD"),
+    row(Pi, &[101], All, PI, Tolerated, "1.5.0 adds the result `No result provided`"),
+    row(
+        Pi,
+        &[801, 802],
+        FirstRecord,
+        PI,
+        Blocks,
+        "1.5.0 rejects a file that does not start with its header",
+    ),
+    row(Pi, &[801, 802], FirstLine, PI, Tolerated, "1.5.0 leaves out a line that is not JSON"),
+    row(Pi, &[801, 802], NothingHidden, PI, Tolerated, "1.5.0 leaves out a line that is not JSON"),
+    row(Pi, &[801, 802], OpenLine, PI, Tolerated, "1.5.0 ends the line when it opens the file"),
+    row(
+        Pi,
+        &[801, 802],
+        HidesContent,
+        PI,
+        HidesHistory,
+        "1.5.0 leaves out a record that shares its line with a torn one",
+    ),
+    row(Pi, &[803], All, PI, Tolerated, "1.5.0 reads invalid UTF-8 as U+FFFD"),
+    row(Pi, &[703], LastMessage, PI, HidesHistory, "1.5.0 begins at the last record"),
+    row(Pi, &[703], NothingHidden, PI, Tolerated, "1.5.0 reads a repeated record once"),
+    row(
+        Pi,
+        &[701, 702, 703],
+        All,
+        PI,
+        HidesHistory,
+        "1.5.0 loses everything before a missing parent",
+    ),
+    row(Pi, &[704], All, PI, Blocks, "1.5.0 does not come to an end"),
 ];
 
 const fn row(

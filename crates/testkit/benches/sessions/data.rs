@@ -89,7 +89,7 @@ impl Writer {
             | SessionAgent::Neovate
             | SessionAgent::Cline
             // Message lists are not measured here.
-            | SessionAgent::AiSdkUi
+            | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
         }
         self.user("Please find out why the build is slow.");
@@ -123,7 +123,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -142,7 +142,11 @@ impl Writer {
         let input = |n: usize| json!({"path": format!("src/module_{turn}/file_{n}.rs"), "text": words(turn + n, 250)});
         let text = words(turn, 400);
         match self.agent {
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel => {}
             SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),
             SessionAgent::Neovate => {
                 let mut parts = vec![json!({"type": "text", "text": text})];

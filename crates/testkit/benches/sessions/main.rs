@@ -46,7 +46,7 @@ fn main() {
     );
     let folder = std::env::temp_dir().join(format!("foxwedge-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder for the files");
-    for agent in SessionAgent::ALL {
+    for agent in SessionAgent::ALL.into_iter().filter(|agent| agent.holds_compactions()) {
         for size in SIZES {
             if !(quick && size > 10 << 20) {
                 row(&folder, agent, size);

@@ -4,6 +4,9 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod pi;
+mod copilot_cli;
+mod kimi_code;
 mod gemini_cli;
 mod scribe;
 mod aside;
@@ -40,6 +43,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
     let format = match agent {
         "codex" => "openai-responses",
         "gemini-cli" => "gemini",
+        "copilot-cli" | "kimi-code" => "openai-chat",
         _ => "anthropic",
     };
     let list = match sound {
@@ -52,11 +56,14 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "neovate" => neovate::write(random, &list),
         "codex" => codex::write(random, &list),
         "cline" => cline::write(random, &list),
+        "pi" => pi::write(random, &list),
+        "copilot-cli" => copilot_cli::write(random, &list),
+        "kimi-code" => kimi_code::write(random, &list),
         "gemini-cli" => gemini_cli::write(random, &list, old),
         _ => panic!("nobody knows how `{agent}` writes"),
     };
     let damaged = random.chance(50);
-    let linked = agent == "claude-code" || agent == "neovate";
+    let linked = ["claude-code", "neovate", "pi"].contains(&agent);
     if damaged && random.chance(60) {
         links::damage(random, &mut written.records, linked);
     }
@@ -71,6 +78,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
             bytes::joined(random, &lines)
         }
     };
+    let bytes = if agent == "pi" { crate::link_names::with_pi_names(&bytes) } else { bytes };
     let truth = (sound && !damaged).then_some(written.messages);
     let (sound, damaged) = (sound && !damaged && !written.siblings, damaged || written.siblings);
     SessionFile { bytes, truth, sound, damaged }
@@ -95,7 +103,7 @@ fn list(history: Value) -> Vec<Value> {
         }
         _ => Vec::new(),
     };
-    let known = ["user", "assistant", "system", "developer", "model", "function"];
+    let known = ["user", "assistant", "system", "developer", "model", "function", "tool"];
     let is_known = |message: &Value| match message.get("role") {
         Some(role) => known.iter().any(|known| role == known),
         None => message["type"].is_string(),

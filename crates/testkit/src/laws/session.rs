@@ -22,7 +22,7 @@ use super::{LawBreach, LawCase, LawTally};
 use crate::{Random, SessionFile, session_file};
 
 /// The agents whose files are generated.
-pub const AGENTS: [SessionAgent; 5] = SessionAgent::ALL;
+pub const AGENTS: [SessionAgent; SessionAgent::ALL.len()] = SessionAgent::ALL;
 
 /// A session file case. The agent decides the format and the profile.
 pub fn case(seed: u64, agent: SessionAgent, policy: Policy, size: usize) -> LawCase {

@@ -10,6 +10,9 @@ mod claude_code;
 mod neovate;
 mod codex;
 mod cline;
+mod pi;
+mod copilot_cli;
+mod kimi_code;
 mod gemini_cli;
 #[cfg(test)]
 mod tests;
@@ -57,6 +60,9 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "neovate" => linked::view(&lines::records(bytes), &neovate::MANNER),
         "codex" => codex::view(&lines::records(bytes)),
         "cline" => cline::view(bytes),
+        "copilot-cli" => copilot_cli::view(&lines::records(bytes)),
+        "kimi-code" => kimi_code::view(&lines::records(bytes)),
+        "pi" => linked::view(&pi::renamed(&lines::records(bytes)), &pi::MANNER),
         "gemini-cli" => gemini_cli::view(bytes),
         _ => SessionConversation::default(),
     }
@@ -68,6 +74,9 @@ pub fn plain_walk(agent: &str, bytes: &[u8]) -> Option<Vec<usize>> {
     let manner = match agent {
         "claude-code" => &claude_code::MANNER,
         "neovate" => &neovate::MANNER,
+        "pi" => {
+            return Some(linked::plain_walk(&pi::renamed(&lines::records(bytes)), &pi::MANNER));
+        }
         _ => return None,
     };
     Some(linked::plain_walk(&lines::records(bytes), manner))
@@ -80,6 +89,20 @@ pub fn told(format: &str, messages: &[Value]) -> Vec<Value> {
     let comparable = |message: &Value| match (format, message["type"].as_str()) {
         ("anthropic", _) => {
             json!({"role": message["role"], "content": blocks(message.get("content"))})
+        }
+        ("openai-chat", _) => {
+            // The arguments of a call are text; their white space means nothing.
+            let mut message = message.clone();
+            for call in message["tool_calls"].as_array_mut().into_iter().flatten() {
+                let text = call["function"]["arguments"].as_str().unwrap_or_default();
+                if let Ok(value) = serde_json::from_str::<Value>(text) {
+                    call["function"]["arguments"] = json!(value.to_string());
+                }
+            }
+            if message["tool_calls"].is_null() {
+                message.as_object_mut().map(|fields| fields.remove("tool_calls"));
+            }
+            message
         }
         (_, Some("local_shell_call_output")) => {
             let mut message = message.clone();

@@ -27,6 +27,8 @@ pub(crate) fn judge(
     let after = match shorter.bytes {
         Ok(after) => after,
         Err(CompactionError::NothingChanged | CompactionError::Empty) => return Ok(()),
+        // Not written for every agent.
+        Err(CompactionError::NotWritten(_)) => return Ok(()),
         Err(CompactionError::TooOld)
             if agent == SessionAgent::GeminiCli && !bytes.starts_with(b"{\"") =>
         {

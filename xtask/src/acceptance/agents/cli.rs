@@ -18,17 +18,29 @@ pub(super) enum AgentVendor {
     ClaudeCode,
     Codex,
     GeminiCli,
+    Pi,
+    CopilotCli,
+    KimiCode,
 }
 
 impl AgentVendor {
-    pub(super) const ALL: [AgentVendor; 3] =
-        [AgentVendor::ClaudeCode, AgentVendor::Codex, AgentVendor::GeminiCli];
+    pub(super) const ALL: [AgentVendor; 6] = [
+        AgentVendor::ClaudeCode,
+        AgentVendor::Codex,
+        AgentVendor::GeminiCli,
+        AgentVendor::Pi,
+        AgentVendor::CopilotCli,
+        AgentVendor::KimiCode,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             AgentVendor::ClaudeCode => "Claude Code",
             AgentVendor::Codex => "Codex",
             AgentVendor::GeminiCli => "Gemini CLI",
+            AgentVendor::Pi => "pi",
+            AgentVendor::CopilotCli => "Copilot CLI",
+            AgentVendor::KimiCode => "Kimi Code",
         }
     }
 
@@ -37,6 +49,9 @@ impl AgentVendor {
             AgentVendor::ClaudeCode => "--claude-code",
             AgentVendor::Codex => "--codex",
             AgentVendor::GeminiCli => "--gemini-cli",
+            AgentVendor::Pi => "--pi",
+            AgentVendor::CopilotCli => "--copilot-cli",
+            AgentVendor::KimiCode => "--kimi-code",
         }
     }
 
@@ -45,22 +60,43 @@ impl AgentVendor {
             AgentVendor::ClaudeCode => "FOXWEDGE_CLAUDE_CODE",
             AgentVendor::Codex => "FOXWEDGE_CODEX",
             AgentVendor::GeminiCli => "FOXWEDGE_GEMINI_CLI",
+            AgentVendor::Pi => "FOXWEDGE_PI",
+            AgentVendor::CopilotCli => "FOXWEDGE_COPILOT_CLI",
+            AgentVendor::KimiCode => "FOXWEDGE_KIMI_CODE",
         }
     }
 
     /// The format of its requests.
     pub(super) fn format(self) -> Format {
         match self {
-            AgentVendor::ClaudeCode => Format::Anthropic,
+            AgentVendor::ClaudeCode
+            | AgentVendor::Pi
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode => Format::Anthropic,
             AgentVendor::Codex => Format::OpenaiResponses,
             AgentVendor::GeminiCli => Format::Gemini,
+        }
+    }
+
+    /// Whether a result is on disk before the other calls of its reply have theirs.
+    pub(super) fn writes_each_result(self) -> bool {
+        match self {
+            AgentVendor::ClaudeCode
+            | AgentVendor::Codex
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode => true,
+            AgentVendor::GeminiCli | AgentVendor::Pi => false,
         }
     }
 
     /// Whether calls are on disk before they are answered.
     pub(super) fn keeps_open_calls(self) -> bool {
         match self {
-            AgentVendor::ClaudeCode | AgentVendor::Codex => true,
+            AgentVendor::ClaudeCode
+            | AgentVendor::Codex
+            | AgentVendor::Pi
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode => true,
             AgentVendor::GeminiCli => false,
         }
     }
@@ -85,13 +121,13 @@ impl AgentCli {
         let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
         let version = ended.stdout.split_whitespace().find(is_number);
         let missing = || format!("{} does not print its version", cli.path.display());
-        cli.version = version.ok_or_else(missing)?.to_owned();
+        cli.version = version.ok_or_else(missing)?.trim_end_matches('.').to_owned();
         Ok(cli)
     }
 
     /// The program itself; scripts need node.
     fn program(&self) -> Command {
-        if self.path.extension().is_some_and(|ending| ending == "js") {
+        if self.path.extension().is_some_and(|ending| ending == "js" || ending == "mjs") {
             let mut command = Command::new("node");
             command.arg(&self.path);
             command
@@ -103,10 +139,21 @@ impl AgentCli {
     /// Puts settings into a new home.
     pub(super) fn write_settings(&self, folder: &AgentFolder, port: u16) -> Result<(), String> {
         let (inner, name, settings) = match self.vendor {
-            AgentVendor::ClaudeCode => return Ok(()),
+            AgentVendor::ClaudeCode | AgentVendor::CopilotCli | AgentVendor::KimiCode => {
+                return Ok(());
+            }
             AgentVendor::GeminiCli => {
                 let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
                 (".gemini", "settings.json", settings.to_owned())
+            }
+            AgentVendor::Pi => {
+                let model = serde_json::json!({ "id": "scripted" });
+                let provider = serde_json::json!({
+                    "baseUrl": format!("http://127.0.0.1:{port}"), "apiKey": "scripted",
+                    "api": "anthropic-messages", "models": [model],
+                });
+                let settings = serde_json::json!({ "providers": { "scripted": provider } });
+                (".pi/agent", "models.json", settings.to_string())
             }
             AgentVendor::Codex => {
                 let settings = format!(
@@ -146,6 +193,24 @@ impl AgentCli {
             }
             (AgentVendor::Codex, TurnKind::Resumed(id)) => {
                 command.args(["exec", "--json", "--skip-git-repo-check", "resume", id]);
+            }
+            (AgentVendor::KimiCode, TurnKind::First) => drop(command.arg("-p")),
+            (AgentVendor::KimiCode, TurnKind::Resumed(id)) => {
+                command.args(["--session", id, "-p"]);
+            }
+            (AgentVendor::CopilotCli, turn) => {
+                command.args(["--allow-all-tools", "--no-auto-update", "--silent"]);
+                command.args(match turn {
+                    TurnKind::First => ["--session-id", SESSION, "-p"],
+                    TurnKind::Resumed(id) => ["--session-id", id, "-p"],
+                });
+            }
+            (AgentVendor::Pi, turn) => {
+                command.args(["--provider", "scripted", "--model", "scripted"]);
+                command.args(match turn {
+                    TurnKind::First => ["--session-id", SESSION, "-p"],
+                    TurnKind::Resumed(id) => ["--session", id, "-p"],
+                });
             }
             (AgentVendor::GeminiCli, turn) => {
                 command.args(["-y", "--skip-trust", "-o", "stream-json", "-m", "gemini-2.5-pro"]);
@@ -188,6 +253,20 @@ impl AgentCli {
                 command.env("CODEX_HOME", folder.home().join(".codex"));
                 command.env("SCRIPTED_KEY", "scripted");
             }
+            AgentVendor::Pi => {
+                command.env("PI_OFFLINE", "1");
+            }
+            AgentVendor::KimiCode => {
+                command.env("KIMI_MODEL_NAME", "scripted").env("KIMI_MODEL_API_KEY", "scripted");
+                command.env("KIMI_MODEL_PROVIDER_TYPE", "anthropic");
+                command.env("KIMI_MODEL_BASE_URL", &here);
+            }
+            AgentVendor::CopilotCli => {
+                command.env("COPILOT_OFFLINE", "true").env("COPILOT_MODEL", "scripted");
+                command.env("COPILOT_PROVIDER_BASE_URL", &here);
+                command.env("COPILOT_PROVIDER_TYPE", "anthropic");
+                command.env("COPILOT_PROVIDER_API_KEY", "scripted");
+            }
             AgentVendor::GeminiCli => {
                 command.env("GOOGLE_GEMINI_BASE_URL", &here).env("GEMINI_API_KEY", "scripted");
             }
@@ -200,18 +279,29 @@ impl AgentCli {
             AgentVendor::ClaudeCode => folder.home().join(".claude/projects"),
             AgentVendor::Codex => folder.home().join(".codex/sessions"),
             AgentVendor::GeminiCli => folder.home().join(".gemini/tmp"),
+            AgentVendor::Pi => folder.home().join(".pi/agent/sessions"),
+            AgentVendor::CopilotCli => folder.home().join(".copilot/session-state"),
+            AgentVendor::KimiCode => folder.home().join(".kimi-code/sessions"),
         };
         // Some versions keep files of sub-agents beside it.
         let is_own = |stem: &str| match self.vendor {
             AgentVendor::ClaudeCode => stem == SESSION,
             AgentVendor::Codex => stem.starts_with("rollout-"),
             AgentVendor::GeminiCli => stem.starts_with("session-"),
+            AgentVendor::Pi => stem.ends_with(SESSION),
+            AgentVendor::CopilotCli => stem == "events",
+            AgentVendor::KimiCode => stem == "wire",
         };
         let file = find(&folder, &is_own)?;
         let stem = file.file_stem()?.to_str()?;
         let id = match self.vendor {
-            AgentVendor::ClaudeCode | AgentVendor::GeminiCli => SESSION,
+            AgentVendor::ClaudeCode
+            | AgentVendor::GeminiCli
+            | AgentVendor::Pi
+            | AgentVendor::CopilotCli => SESSION,
             AgentVendor::Codex => stem.get(stem.len().checked_sub(SESSION.len())?..)?,
+            // The folder of the session, above that of the agent.
+            AgentVendor::KimiCode => file.ancestors().nth(3)?.file_name()?.to_str()?,
         };
         let id = id.to_owned();
         Some((file, id))

@@ -88,7 +88,7 @@ const ACCIDENTS: [SessionAccident; 15] = [
     ("a record in the middle stands twice", None, |story| {
         let at = story.said(REPLIES[2])?;
         // Where records have no ids, it is simply said twice.
-        story.records[at].get("uuid")?;
+        story.records[at].get(story.id_field())?;
         let line = story.lines[at].as_bytes();
         Some(story.with(at, &[line, line], 1))
     }),
@@ -99,7 +99,7 @@ const ACCIDENTS: [SessionAccident; 15] = [
         story.linked(&story.side_answers(), NOBODY)
     }),
     ("parents go round in a circle", None, |story| {
-        let later = text_of(story.records.get(story.said(REPLIES[2])?)?, "uuid");
+        let later = text_of(story.records.get(story.said(REPLIES[2])?)?, story.id_field());
         story.linked(&[story.said(PROMPTS[1])?], later)
     }),
 ];
@@ -141,12 +141,31 @@ impl<'s> SessionLines<'s> {
             let contents = [&record["message"]["content"], &record["content"]];
             let mut blocks = contents.into_iter().filter_map(Value::as_array).flatten();
             let payload = &record["payload"];
+            let is_result = text_of(record, "type") == "tool.execution_complete";
+            let event = &record["event"];
+            let is_event = text_of(event, "type") == "tool.result";
+            if text_of(&record["message"], "toolCallId") == id
+                || is_event && text_of(event, "toolCallId") == id
+                || is_result && text_of(&record["data"], "toolCallId") == id
+            {
+                return true;
+            }
             blocks.any(|block| {
                 text_of(block, "tool_use_id") == id
                     || text_of(&block["functionResponse"], "id").ends_with(id)
             }) || text_of(payload, "type") == "function_call_output"
                 && text_of(payload, "call_id") == id
         })
+    }
+
+    /// The fields in which records name themselves and their parents.
+    fn id_field(&self) -> &'static str {
+        if self.parent_field() == "parentId" { "id" } else { "uuid" }
+    }
+
+    fn parent_field(&self) -> &'static str {
+        let is_short = self.records.iter().any(|record| record.get("parentId").is_some());
+        if is_short { "parentId" } else { "parentUuid" }
     }
 
     /// The last line in which an agent wrote the whole history anew.
@@ -160,7 +179,12 @@ impl<'s> SessionLines<'s> {
     /// The line of the message in which somebody says this.
     fn said(&self, text: &str) -> Option<usize> {
         self.records.iter().position(|record| {
-            let holders = [&record["message"]["content"], &record["payload"]["content"]];
+            let holders = [
+                &record["message"]["content"],
+                &record["payload"]["content"],
+                &record["data"]["content"],
+                &record["event"]["part"]["text"],
+            ];
             holders.into_iter().any(|content| {
                 let mut blocks = content.as_array().into_iter().flatten();
                 content.as_str() == Some(text) || blocks.any(|block| text_of(block, "text") == text)
@@ -171,8 +195,8 @@ impl<'s> SessionLines<'s> {
     /// Answers of the second turn that no other record follows.
     fn side_answers(&self) -> Vec<usize> {
         let followed = |at: &usize| {
-            let id = text_of(&self.records[*at], "uuid");
-            self.records.iter().any(|record| text_of(record, "parentUuid") == id)
+            let id = text_of(&self.records[*at], self.id_field());
+            self.records.iter().any(|record| text_of(record, self.parent_field()) == id)
         };
         let answers = CALLS.iter().take(3).filter_map(|(id, _)| self.answer(id));
         answers.filter(|at| !followed(at)).collect()
@@ -180,11 +204,12 @@ impl<'s> SessionLines<'s> {
 
     /// Records with another parent; nothing, if the records of this session have none.
     fn linked(&self, places: &[usize], parent: &str) -> Option<Vec<u8>> {
-        let new = format!("\"parentUuid\":\"{parent}\"");
+        let key = self.parent_field();
+        let new = format!("\"{key}\":\"{parent}\"");
         let mut bytes = Vec::new();
         let mut changed = 0;
         for (at, line) in self.lines.iter().enumerate() {
-            let old = format!("\"parentUuid\":\"{}\"", text_of(&self.records[at], "parentUuid"));
+            let old = format!("\"{key}\":\"{}\"", text_of(&self.records[at], key));
             if places.contains(&at) && line.contains(&old) {
                 bytes.extend(line.replacen(&old, &new, 1).bytes());
                 changed += 1;

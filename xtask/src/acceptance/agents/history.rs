@@ -37,14 +37,23 @@ fn entries(message: &Value) -> Vec<HistoryEntry> {
         (_, "model") => parts(message, HistoryEntry::Assistant),
         (_, "user") if message.get("parts").is_some() => parts(message, HistoryEntry::User),
         (_, "user") => blocks(message, HistoryEntry::User),
-        (_, "assistant") => blocks(message, HistoryEntry::Assistant),
+        (_, "assistant") => {
+            let calls = message["tool_calls"].as_array().into_iter().flatten();
+            let calls = calls.map(|call| HistoryEntry::Call(text_of(call, "id").to_owned()));
+            blocks(message, HistoryEntry::Assistant).into_iter().chain(calls).collect()
+        }
+        (_, "tool") => {
+            let id = text_of(message, "tool_call_id").to_owned();
+            vec![HistoryEntry::Answer(id, content(message.get("content")))]
+        }
         _ => Vec::new(),
     }
 }
 
 /// Text of a message; agents put their own into tags.
 fn said(text: &str, entry: fn(String) -> HistoryEntry) -> Option<HistoryEntry> {
-    let text = text.trim();
+    // Copilot CLI puts the time before the words of the user.
+    let text = text.split_once("</current_datetime>").map_or(text, |(_, words)| words).trim();
     (!text.is_empty() && !text.starts_with('<')).then(|| entry(text.to_owned()))
 }
 

@@ -35,9 +35,6 @@ pub(super) struct StoryMeasure {
     pub(super) theirs: usize,
 }
 
-/// So many calls of the story are answered before the kill.
-const REAL: usize = 4;
-
 /// What there is to be known.
 pub(super) struct StoryCounts {
     pub(super) prompts: usize,
@@ -48,8 +45,8 @@ pub(super) struct StoryCounts {
 
 impl StoryCounts {
     /// What is left to be known of the calls that reached the disk, when an answer is lost.
-    pub(super) fn of(calls: &[&str], lost: Option<&str>) -> StoryCounts {
-        let answers = CALLS.iter().take(REAL).filter(|(id, _)| calls.contains(id)).count();
+    pub(super) fn of(calls: &[&str], answered: usize, lost: Option<&str>) -> StoryCounts {
+        let answers = CALLS.iter().take(answered).filter(|(id, _)| calls.contains(id)).count();
         StoryCounts {
             prompts: PROMPTS.len(),
             replies: REPLIES.len(),
@@ -65,6 +62,8 @@ pub(super) struct ResumeExpectation<'e> {
     pub(super) history: Vec<HistoryEntry>,
     /// The calls that reached the disk.
     pub(super) calls: &'e [&'static str],
+    /// So many of them, from the first on, were answered before the kill.
+    pub(super) answered: usize,
     /// What the user asks now.
     pub(super) prompt: &'e str,
     /// The call whose answer the damage took.
@@ -227,7 +226,8 @@ impl ResumeVerdict {
             format!("prompts, replies, calls, answers: {counts:?} instead of {all:?}")
         });
         self.demand(shown.theirs == 0, || format!("{} answers of its own", shown.theirs));
-        for (id, _) in CALLS.iter().take(REAL).filter(|(id, _)| expected.calls.contains(id)) {
+        let answered = CALLS.iter().take(expected.answered);
+        for (id, _) in answered.filter(|(id, _)| expected.calls.contains(id)) {
             let gone = expected.lost == Some(*id) || expected.blind.contains(id);
             self.demand(gone || shown.knows(id), || format!("the real answer to `{id}` is lost"));
         }
@@ -265,6 +265,9 @@ fn brief(entry: &HistoryEntry) -> String {
 mod tests {
     use super::*;
 
+    /// So many calls of the story are answered before the kill.
+    const REAL: usize = 4;
+
     /// The whole story with the answers that came, and our entries for those that did not.
     fn story(prompt: &str) -> Vec<HistoryEntry> {
         let mut entries = vec![HistoryEntry::User(PROMPTS[0].to_owned())];
@@ -293,7 +296,8 @@ mod tests {
         history.pop();
         let calls = CALLS.map(|(id, _)| id);
         let (calls, blind) = (calls.as_slice(), Vec::new());
-        let expected = ResumeExpectation { history, calls, prompt: "on", lost: None, blind };
+        let expected =
+            ResumeExpectation { history, calls, answered: REAL, prompt: "on", lost: None, blind };
         let mut entries = story("on");
         change(&mut entries);
         let mut verdict = ResumeVerdict::new(Some(0), true);

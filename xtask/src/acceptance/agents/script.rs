@@ -111,6 +111,20 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
             }
             (AgentVendor::Codex, ToolWork::Read(file)) => command(&format!("cat {file}")),
             (AgentVendor::Codex, ToolWork::Run(line)) => command(line),
+            (AgentVendor::CopilotCli, ToolWork::Read(file)) => {
+                ("view", json!({ "path": workspace.join(file) }))
+            }
+            (AgentVendor::CopilotCli, ToolWork::Run(line)) => {
+                let line = json!({ "command": line, "description": "Part of the story",
+                    "mode": "sync", "initial_wait": 60 });
+                ("bash", line)
+            }
+            (AgentVendor::KimiCode, ToolWork::Read(file)) => {
+                ("Read", json!({ "path": workspace.join(file) }))
+            }
+            (AgentVendor::KimiCode, ToolWork::Run(line)) => ("Bash", json!({ "command": line })),
+            (AgentVendor::Pi, ToolWork::Read(file)) => ("read", json!({ "path": file })),
+            (AgentVendor::Pi, ToolWork::Run(line)) => ("bash", json!({ "command": line })),
             (AgentVendor::GeminiCli, ToolWork::Read(file)) => {
                 ("read_file", json!({ "file_path": workspace.join(file) }))
             }

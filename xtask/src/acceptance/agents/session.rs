@@ -36,6 +36,8 @@ pub(super) struct KilledSession<'c> {
     pub(super) text: String,
     /// The calls in it.
     pub(super) calls: Vec<&'static str>,
+    /// So many of them, from the first on, have an answer.
+    pub(super) answered: usize,
     /// How the agent went on with the session while it was healthy.
     pub(super) healthy: ResumeVerdict,
     /// What was not as it should be, so far.
@@ -59,6 +61,7 @@ pub(super) fn make_and_kill<'c>(
         id: String::new(),
         text: String::new(),
         calls: Vec::new(),
+        answered: 0,
         healthy: ResumeVerdict::default(),
         failures: Vec::new(),
     };
@@ -75,6 +78,7 @@ pub(super) fn make_and_kill<'c>(
     made.folder.restore(HEALTHY).map_err(at_path(&record))?;
     made.text = made.killed(&record, parallel)?;
     made.calls = known_calls(&made.text);
+    made.answered = made.calls.len() - open_calls(&made.text).len();
     made.folder.save(KILLED).map_err(at_path(&record))?;
     fs::copy(&made.file, record.join("session.jsonl")).map_err(at_path(&made.file))?;
     made.failures = made.only_open_calls(before, foxwedge)?;
@@ -161,6 +165,7 @@ impl KilledSession<'_> {
         verdict.demand_everything(&ResumeExpectation {
             history: history::read(self.cli.vendor.format(), &history),
             calls: &self.calls,
+            answered: self.answered,
             prompt,
             lost: damaged.lost,
             blind: self.healthy.missing(),
@@ -208,7 +213,8 @@ impl KilledSession<'_> {
         let keeps = self.cli.vendor.keeps_open_calls();
         let on_disk = |session: &str| {
             let called = CALLS.iter().all(|(id, _)| session.contains(id));
-            let open = || called && !open_calls(session).contains(&FIRST);
+            let first = !self.cli.vendor.writes_each_result();
+            let open = || called && (first || !open_calls(session).contains(&FIRST));
             session.contains(REPLIES[3]) && session.ends_with('\n') && (!keeps || open())
         };
         let ready = wait_for("the turn is on disk", || match on_disk(&read()) {

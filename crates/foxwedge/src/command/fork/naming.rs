@@ -19,6 +19,9 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::Codex
         | SessionAgent::GeminiCli
         | SessionAgent::Cline
+        | SessionAgent::Pi
+        | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => format!(
             "{}-{}-5{}-a{}-{}",
@@ -34,7 +37,10 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
 /// Refuses ids that the agent does not recognize.
 pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
     let expected = match agent {
-        SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::GeminiCli
+        SessionAgent::ClaudeCode
+        | SessionAgent::Codex
+        | SessionAgent::GeminiCli
+        | SessionAgent::CopilotCli
             if !is_uuid(id) =>
         {
             "a UUID, such as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -72,7 +78,15 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
             let kind = if name.ends_with(".json") { "json" } else { "jsonl" };
             format!("session-{time}-{}.{kind}", id.get(..8).unwrap_or(id))
         }
-        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+        SessionAgent::Pi => format!("{}_{id}.jsonl", name.split_once('_')?.0),
+        // Each session has a folder.
+        SessionAgent::CopilotCli => {
+            return Some(original.parent()?.with_file_name(id).join(name));
+        }
+        SessionAgent::KimiCode
+        | SessionAgent::Cline
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => return None,
     };
     Some(original.with_file_name(name))
 }
@@ -109,6 +123,17 @@ mod tests {
                 SessionAgent::GeminiCli,
                 "c/session-2026-01-02T03-04-0a1b2c3d.json",
                 Some("c/session-2026-01-02T03-04-11111111.json".to_owned()),
+            ),
+            (
+                SessionAgent::Pi,
+                "p/2026-01-02T03-04-05-678Z_old.jsonl",
+                Some(format!("p/2026-01-02T03-04-05-678Z_{uuid}.jsonl")),
+            ),
+            (SessionAgent::Pi, "p/odd.jsonl", None),
+            (
+                SessionAgent::CopilotCli,
+                "session-state/old/events.jsonl",
+                Some(format!("session-state/{uuid}/events.jsonl")),
             ),
             (SessionAgent::Cline, "t/api_conversation_history.json", None),
         ];

@@ -66,7 +66,12 @@ fn use_id_again(random: &mut Random, records: &mut [Value]) {
     let (Some(one), Some(two)) = (any(random, records), any(random, records)) else { return };
     let named = |at: usize| {
         let id = records[at]["uuid"].to_string();
-        records.iter().any(|record| record["compactMetadata"].to_string().contains(&id))
+        let keys = ["compactMetadata", "firstKeptEntryId"];
+        let names = |record: &Value| keys.iter().any(|key| record[*key].to_string().contains(&id));
+        let is_tail = |record: &Value| {
+            record["type"] == "compaction" && record["parentUuid"].to_string() == id
+        };
+        records.iter().any(|record| names(record) || is_tail(record))
     };
     if !named(one) && !named(two) {
         records[two]["uuid"] = records[one]["uuid"].clone();

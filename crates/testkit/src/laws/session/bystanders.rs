@@ -32,6 +32,28 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
         },
         SessionAgent::Neovate if record["type"] == "message" => AllowedChange::Message,
         SessionAgent::Neovate if linked => AllowedChange::Note,
+        // Records that a compaction kept may be put after its summary instead.
+        SessionAgent::Pi if record["type"] == "compaction" => AllowedChange::Whole,
+        SessionAgent::Pi if record["type"] == "message" || record["type"] == "custom_message" => {
+            AllowedChange::Message
+        }
+        SessionAgent::Pi if record["id"].is_string() => AllowedChange::Note,
+        SessionAgent::CopilotCli if record["type"] == "session.compaction_complete" => {
+            AllowedChange::Whole
+        }
+        SessionAgent::CopilotCli
+            if ["user.message", "assistant.message", "tool.execution_complete"]
+                .iter()
+                .any(|kind| record["type"] == *kind) =>
+        {
+            AllowedChange::Message
+        }
+        SessionAgent::KimiCode
+            if record["type"] == "context.append_message"
+                || record["type"] == "context.append_loop_event" =>
+        {
+            AllowedChange::Message
+        }
         SessionAgent::Codex if record["type"] == "response_item" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "compacted" => AllowedChange::Whole,
         SessionAgent::GeminiCli if record["id"].is_string() => AllowedChange::Whole,
@@ -111,6 +133,9 @@ fn unlinked(record: &Value) -> Value {
     if let Some(fields) = record.as_object_mut() {
         fields.remove("parentUuid");
         fields.remove("uuid");
+        if fields.remove("parentId").is_some() {
+            fields.remove("id");
+        }
         let metadata = fields.get_mut("compactMetadata").and_then(Value::as_object_mut);
         if let Some(metadata) = metadata {
             metadata.remove("preservedMessages");

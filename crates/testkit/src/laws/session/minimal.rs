@@ -9,7 +9,7 @@ use foxwedge_sessions::{SessionAgent, read, readable_text};
 use serde_json::Value;
 
 use super::judge::{SessionVerdict, breach, shown_bytes};
-use crate::plain_walk;
+use crate::{link_names::parent, plain_walk};
 
 /// Maximum number of records that are restored.
 const TRIED: usize = 4;
@@ -54,7 +54,7 @@ fn meaning(
 fn circles(bytes: &[u8]) -> bool {
     let record = |line: &&[u8]| -> Option<(String, String)> {
         let record: Value = serde_json::from_slice(line).ok()?;
-        Some((id(line)?, record["parentUuid"].as_str()?.to_owned()))
+        Some((id(line)?, parent(&record).as_str()?.to_owned()))
     };
     let parents: HashMap<String, String> = lines(bytes).iter().filter_map(record).collect();
     parents.keys().any(|first| {
@@ -187,7 +187,7 @@ impl RecordLinkChanges {
             let speaks = record["message"]["role"] == "assistant" || record["role"] == "assistant";
             let speaks = speaks && record["isApiErrorMessage"] != true;
             let is_message = record.get("message").is_some() || record.get("role").is_some();
-            let parent = record["parentUuid"].as_str().map(str::to_owned);
+            let parent = parent(&record).as_str().map(str::to_owned);
             Some((id(line)?, (parent, speaks, is_message)))
         });
         let parents = parents.collect();
@@ -198,7 +198,7 @@ impl RecordLinkChanges {
         let mut linked: Vec<(String, String)> = Vec::new();
         for line in old {
             let record: Value = serde_json::from_slice(line).unwrap_or_default();
-            if let (Some(id), Some(parent)) = (id(line), record["parentUuid"].as_str()) {
+            if let (Some(id), Some(parent)) = (id(line), parent(&record).as_str()) {
                 if record.get("message").is_none() && record.get("role").is_none() {
                     silent.insert(id.clone(), parent.to_owned());
                 }
@@ -266,7 +266,7 @@ impl RecordLinkChanges {
         }
         let parent = |line: &[u8]| -> Option<String> {
             let record: Value = serde_json::from_slice(line).ok()?;
-            record["parentUuid"].as_str().map(str::to_owned)
+            parent(&record).as_str().map(str::to_owned)
         };
         let (from, to) = (parent(old), parent(new));
         let parent_gone = from.is_some_and(|id| {
@@ -285,6 +285,8 @@ impl RecordLinkChanges {
 /// A record without its parent link.
 fn unlinked(line: &[u8]) -> Value {
     let mut record: Value = serde_json::from_slice(line).unwrap_or_default();
-    record.as_object_mut().map(|fields| fields.remove("parentUuid"));
+    for key in ["parentUuid", "parentId"] {
+        record.as_object_mut().map(|fields| fields.remove(key));
+    }
     record
 }

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Random, all_text,
     laws::{LawBreach, LawCase, LawOptions, LawTally},
-    mutated_session, session_file,
+    link_names, mutated_session, session_file,
 };
 
 /// Runs all cases in sequence, with the agents taking turns.
@@ -47,7 +47,13 @@ pub fn run(seed: u64, agent: SessionAgent, size: usize, tally: &mut LawTally) {
     let generated = file(&case, agent);
     let other = *random.pick(&AGENTS);
     let stranger = session_file(&mut random, other.name(), 4);
-    let bytes = mutated_session(&mut random, &generated.bytes, &stranger.bytes);
+    let bytes = match agent {
+        SessionAgent::Pi => {
+            let renamed = link_names::without_pi_names(&generated.bytes);
+            link_names::with_pi_names(&mutated_session(&mut random, &renamed, &stranger.bytes))
+        }
+        _ => mutated_session(&mut random, &generated.bytes, &stranger.bytes),
+    };
     if let Err((law, what)) = judge(&case, agent, &bytes, tally) {
         let again = |bytes: &[u8]| judge(&case, agent, bytes, &mut LawTally::default()).err();
         let breaks = |bytes: &[u8]| again(bytes).is_some_and(|(other, _)| other == law);
@@ -369,6 +375,9 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         SessionAgent::ClaudeCode
         | SessionAgent::Neovate
         | SessionAgent::Codex
+        | SessionAgent::Pi
+        | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => true,
     }

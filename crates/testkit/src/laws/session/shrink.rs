@@ -49,11 +49,12 @@ fn smaller(lines: &[Vec<u8>], at: usize) -> Vec<Vec<Vec<u8>>> {
     let mut without = lines.to_vec();
     without.remove(at);
     let record: Option<Value> = serde_json::from_slice(line).ok();
-    if let Some(id) = record.as_ref().and_then(|record| record["uuid"].as_str()) {
-        let parent = record.as_ref().map(|record| record["parentUuid"].clone());
+    for (id, parent) in [("uuid", "parentUuid"), ("id", "parentId")] {
+        let Some(id) = record.as_ref().and_then(|record| record[id].as_str()) else { continue };
+        let above = record.as_ref().map(|record| record[parent].clone());
         let linked = without.iter().map(|line| match serde_json::from_slice::<Value>(line) {
-            Ok(mut child) if child["parentUuid"] == id => {
-                child["parentUuid"] = parent.clone().unwrap_or_default();
+            Ok(mut child) if child[parent] == id => {
+                child[parent] = above.clone().unwrap_or_default();
                 child.to_string().into_bytes()
             }
             _ => line.clone(),

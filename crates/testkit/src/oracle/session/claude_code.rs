@@ -7,8 +7,15 @@ use super::{
     linked::{CarriedOver, LinkedAgent},
 };
 
-pub(super) const MANNER: LinkedAgent =
-    LinkedAgent { is_linked: |_| true, message, key, carried, leaves_hollow: true, leaves_blank };
+pub(super) const MANNER: LinkedAgent = LinkedAgent {
+    is_linked: |_| true,
+    message,
+    key,
+    carried,
+    leaves_hollow: true,
+    leaves_blank,
+    starts_at_notes: false,
+};
 
 /// Versions 1 and 2.0 send blank records; a file without a version is from a newer one.
 fn leaves_blank(version: Option<&str>) -> bool {

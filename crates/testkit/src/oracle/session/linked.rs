@@ -25,6 +25,8 @@ pub(super) struct LinkedAgent {
     pub(super) leaves_hollow: bool,
     /// Whether blank records of a reply are not sent, by the last version that wrote to the file.
     pub(super) leaves_blank: fn(Option<&str>) -> bool,
+    /// Whether the path starts at the last record, even if that is not a message.
+    pub(super) starts_at_notes: bool,
 }
 
 /// Records that a compaction moved after another record.
@@ -39,6 +41,8 @@ struct LinkedNode<'r> {
     record: &'r Value,
     id: &'r str,
     parent: Option<&'r str>,
+    /// The parent that a compaction cuts off.
+    cut: Option<&'r str>,
     message: Option<Value>,
 }
 
@@ -89,7 +93,8 @@ impl<'r> LinkedFile<'r> {
                 _ => false,
             };
             if !nodes.iter().any(|other| other.id == id && same(other)) {
-                nodes.push(LinkedNode { line: *line, record: value, id, parent, message });
+                let cut = value["cutParent"].as_str();
+                nodes.push(LinkedNode { line: *line, record: value, id, parent, cut, message });
             }
         }
         let side = |node: &LinkedNode<'_>| node.record["isSidechain"] == true;
@@ -121,7 +126,8 @@ impl<'r> LinkedFile<'r> {
 
     /// The path from the root to the last message.
     fn path(&self) -> Vec<usize> {
-        let last = self.nodes.iter().rposition(|node| node.message.is_some());
+        let notes = self.agent.starts_at_notes;
+        let last = self.nodes.iter().rposition(|node| notes || node.message.is_some());
         let mut path = last.map(|last| self.ancestors(last)).unwrap_or_default();
         path.reverse();
         path
@@ -145,7 +151,8 @@ impl<'r> LinkedFile<'r> {
                 };
                 if anchor == self.nodes[*index].id {
                     let free = |at: &usize| {
-                        let earlier = self.nodes[*at].line < *line;
+                        let node = &self.nodes[*at];
+                        let earlier = node.line < *line && node.cut.is_none();
                         earlier && !path.contains(at) && !whole.contains(at)
                     };
                     let carried_nodes: Vec<usize> =
@@ -167,7 +174,8 @@ impl<'r> LinkedFile<'r> {
                 found.reverse();
                 return found;
             }
-            at = self.nodes[index].parent.and_then(|id| self.find(id, index));
+            let node = &self.nodes[index];
+            at = node.parent.or(node.cut).and_then(|id| self.find(id, index));
         }
         Vec::new()
     }

@@ -12,6 +12,7 @@ pub(super) const MANNER: LinkedAgent = LinkedAgent {
     carried: |_| None,
     leaves_hollow: true,
     leaves_blank: |_| false,
+    starts_at_notes: false,
 };
 
 /// The message in a record, in Anthropic's format. Reasoning is not sent back, because it has no
