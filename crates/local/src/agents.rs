@@ -19,6 +19,7 @@ mod codex;
 mod gemini_cli;
 mod neovate;
 mod cline;
+mod opencode;
 pub mod session_lookup;
 
 /// A session file.
@@ -107,6 +108,7 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::GeminiCli => gemini_cli::find_sessions(&mut search),
             SessionAgent::Neovate => neovate::find_sessions(&mut search),
             SessionAgent::Cline => cline::find_sessions(&mut search),
+            SessionAgent::Opencode => opencode::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
@@ -121,10 +123,8 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, FolderBase, &str); 8] = [
-        ("opencode", FolderBase::Data, "opencode/opencode.db"),
+    const LOCATIONS: [(&str, FolderBase, &str); 6] = [
         ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
-        ("Kilo CLI", FolderBase::Data, "kilo/kilo.db"),
         ("Qwen Code", FolderBase::Home, ".qwen/projects"),
         ("Copilot CLI", FolderBase::Home, ".copilot/session-state"),
         ("Cline CLI", FolderBase::Home, ".cline/data/sessions"),

@@ -169,6 +169,7 @@ impl SessionRef {
             SessionAgent::Codex => Some(format!("codex resume {id}")),
             SessionAgent::GeminiCli => Some(format!("{cd}gemini --resume {id}")),
             SessionAgent::Neovate => Some(format!("{cd}neovate --resume {id}")),
+            SessionAgent::Opencode => Some(format!("{cd}opencode --session {id}")),
             SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
         }
     }

@@ -15,6 +15,8 @@ pub enum SessionAgent {
     Neovate,
     /// Cline, Roo Code and Kilo Code.
     Cline,
+    /// opencode 1.x and Kilo CLI: rows of a database.
+    Opencode,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -23,12 +25,13 @@ pub enum SessionAgent {
 
 impl SessionAgent {
     /// All agents that keep sessions on a machine.
-    pub const ALL: [SessionAgent; 5] = [
+    pub const ALL: [SessionAgent; 6] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
         SessionAgent::Neovate,
         SessionAgent::Cline,
+        SessionAgent::Opencode,
     ];
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
@@ -40,6 +43,11 @@ impl SessionAgent {
         SessionAgent::LISTS.contains(&self)
     }
 
+    /// Whether its sessions are rows of a database.
+    pub fn is_in_database(self) -> bool {
+        self == SessionAgent::Opencode
+    }
+
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -48,6 +56,7 @@ impl SessionAgent {
             SessionAgent::GeminiCli => "gemini-cli",
             SessionAgent::Neovate => "neovate",
             SessionAgent::Cline => "cline",
+            SessionAgent::Opencode => "opencode",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -65,6 +74,7 @@ impl SessionAgent {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
@@ -84,6 +94,7 @@ impl SessionAgent {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
@@ -94,12 +105,14 @@ impl SessionAgent {
     /// Removes the rules about encoding for agents that encode the history again before they send
     /// it.
     pub fn restrict_rules(self, options: &mut CheckOptions) {
-        const PAIRS: [u16; 12] = [101, 102, 103, 104, 701, 702, 703, 704, 801, 802, 803, 804];
+        const PAIRS: [u16; 13] = [101, 102, 103, 104, 701, 702, 703, 704, 801, 802, 803, 804, 805];
         // The SDK also refuses results in assistant messages.
         let others: &[u16] = match self {
             SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => return,
             SessionAgent::GeminiCli | SessionAgent::Neovate => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
+            // Ids and arguments are sent as they are stored.
+            SessionAgent::Opencode => &[201, 204, 302],
         };
         let mut rules = RuleSet::default();
         let known = PAIRS.iter().chain(others).copied();

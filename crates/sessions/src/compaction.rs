@@ -89,6 +89,9 @@ pub enum CompactionError {
     /// Its format has no way to hide messages at all.
     #[error("a message list of the AI SDK cannot hide messages without losing them")]
     NoHiding,
+    /// Its agent compacts sessions in its database itself.
+    #[error("a session in a database is compacted by its agent, with `/compact`")]
+    InDatabase,
     /// The agent would load another history than the compacted one.
     #[error("the agent would not load message {0} of the compaction as written")]
     NotVisible(usize),
@@ -117,6 +120,7 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
                 return Err(CompactionError::NoHiding);
             }
+            SessionAgent::Opencode => return Err(CompactionError::InDatabase),
             SessionAgent::GeminiCli if gemini_cli::is_old(self) => {
                 return Err(CompactionError::TooOld);
             }
@@ -140,7 +144,9 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex => self.apply_edits(codex::remove_compaction(self, &id)),
             SessionAgent::Cline => cline::remove_compaction(self, &id)?,
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+            SessionAgent::Opencode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
+                return None;
+            }
         })
     }
 
@@ -188,6 +194,7 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex
             | SessionAgent::Cline
             | SessionAgent::GeminiCli
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => !broken(own),
         };

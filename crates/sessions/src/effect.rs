@@ -238,6 +238,7 @@ impl ParsedSession<'_> {
             SessionAgent::ClaudeCode => self.is_whole_circle(defect, shape).then_some(WholeCycle),
             SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => None,
         };
@@ -258,6 +259,7 @@ impl ParsedSession<'_> {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => false,
         };

@@ -134,6 +134,7 @@ fn write_record(
                 SessionAgent::Codex
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
+                | SessionAgent::Opencode
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => Vec::new(),
             };
@@ -151,6 +152,7 @@ fn write_record(
                 SessionAgent::Codex
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
+                | SessionAgent::Opencode
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => {}
             }

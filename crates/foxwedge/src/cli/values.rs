@@ -252,6 +252,7 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::ClaudeCode => &["claude"],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
+        SessionAgent::Opencode => &["kilo-cli"],
         SessionAgent::Codex
         | SessionAgent::Neovate
         | SessionAgent::AiSdkUi

@@ -53,7 +53,7 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::GeminiCli => Some(record.span),
-        SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
+        SessionAgent::Opencode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
     }
 }
 

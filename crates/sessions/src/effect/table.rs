@@ -89,7 +89,7 @@ use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
     WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, GeminiCli};
+use SessionAgent::{ClaudeCode, Codex, GeminiCli, Opencode};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -104,6 +104,8 @@ const CODEX_0_110: AgentVersion = AgentVersion::new(0, 110, 0);
 const CODEX_0_155: AgentVersion = AgentVersion::new(0, 155, 0);
 /// The only tested version of Gemini CLI. Its files name no version.
 const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
+/// The only tested version of opencode.
+const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
 /// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
@@ -343,6 +345,14 @@ pub const RATED_ROWS: &[RatedRow] = &[
         rewritten",
     ),
     row(GeminiCli, &[803], All, GEMINI, Tolerated, "0.61.0 reads invalid UTF-8 as U+FFFD"),
+    row(
+        Opencode,
+        &[101],
+        All,
+        OPENCODE,
+        Tolerated,
+        "1.18.33 sends a call that is pending or running as failed: `[Tool execution was interrupted]`",
+    ),
 ];
 
 const fn row(

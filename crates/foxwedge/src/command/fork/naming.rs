@@ -14,6 +14,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
     let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     match agent {
         SessionAgent::Neovate => part(0, 8).to_owned(),
+        SessionAgent::Opencode => format!("ses_{}", part(0, 26)),
         // A version 5 UUID, which is derived from a name.
         SessionAgent::ClaudeCode
         | SessionAgent::Codex
@@ -34,6 +35,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
 /// Refuses ids that the agent does not recognize.
 pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
     let expected = match agent {
+        SessionAgent::Opencode if !id.starts_with("ses_") => "`ses_` and letters or digits",
         SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::GeminiCli
             if !is_uuid(id) =>
         {
@@ -72,6 +74,8 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
             let kind = if name.ends_with(".json") { "json" } else { "jsonl" };
             format!("session-{time}-{}.{kind}", id.get(..8).unwrap_or(id))
         }
+        // The copy is in the same database.
+        SessionAgent::Opencode => id.to_owned(),
         SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
     };
     Some(original.with_file_name(name))
