@@ -3,6 +3,7 @@
 
 use foxwedge_core::{ArgumentsFix, Fix, Role, Span, Strategy};
 use foxwedge_formats::splice::{ArgumentsEncoding, encode_arguments};
+use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, quote, write_patched};
 
 use super::{
     RowFields,
@@ -91,13 +92,43 @@ pub(super) fn completed_part(source: &str, part: &RowRecord<'_>) -> Option<Strin
     }
     let fix = ArgumentsFix::CompleteObject;
     let object = encode_arguments(&text, Some(whole), fix, ArgumentsEncoding::Object);
-    let is_content = |kind: &str| matches!(kind, "text" | "reasoning" | "tool");
+    let object = named_part(object);
     let fields = RowFields::of(&object, Span::new(0, object.len()));
     let has_content = match fields.text("type").as_deref() {
-        Some("tool") => fields.text("callID").is_some() && fields.text("tool").is_some(),
-        Some(kind) if is_content(kind) => fields.text("text").is_some_and(|text| !text.is_empty()),
+        Some("tool") => fields.text("callID").is_some(),
+        Some("text" | "reasoning") => fields.text("text").is_some_and(|text| !text.is_empty()),
         _ => false,
     };
     // The line of a row has no line breaks.
     (has_content && is_object(&object) && !object.contains(['\n', '\r'])).then_some(object)
+}
+
+/// A closed part with the fields that show what it is, as far as the rest of it shows them.
+fn named_part(object: String) -> String {
+    let whole = Span::new(0, object.len());
+    let fields = RowFields::of(&object, whole);
+    let state = fields.inner("state");
+    let kind = match fields.text("type") {
+        Some(kind) => kind.into_owned(),
+        None if fields.text("callID").is_some() => "tool".to_owned(),
+        None if fields.text("text").is_some() => "text".to_owned(),
+        None => return object,
+    };
+    let mut changes: FieldChanges<'_> = Vec::new();
+    if fields.get("type").is_none() {
+        changes.push(("type", FieldChange::Text(quote(&kind))));
+    }
+    if kind == "tool" && fields.text("tool").is_none() {
+        changes.push(("tool", FieldChange::Text(quote("unknown"))));
+    }
+    // An output shows that the tool ran.
+    let is_known = |status: &str| matches!(status, "pending" | "running" | "completed" | "error");
+    let has_status = state.text("status").is_some_and(|status| is_known(&status));
+    if kind == "tool" && !has_status && state.text("output").is_some_and(|out| !out.is_empty()) {
+        let status = vec![("status", FieldChange::Text(quote("completed")))];
+        changes.push(("state", FieldChange::Nested(status)));
+    }
+    let mut out = SpliceWriter::new(&object, &[]);
+    write_patched(&mut out, whole, changes);
+    out.finish().iter().flat_map(|chunk| chunk.pieces(&object)).collect()
 }

@@ -199,8 +199,7 @@ impl<'a> RowRewriter<'_, 'a> {
     /// The new payload of a part; `None` if it stays.
     fn changed_part(&self, part: &RowRecord<'a>, context: &RowContext) -> Option<Vec<OutputChunk>> {
         let Some(data) = part.object(self.source) else {
-            let payload = part.data.filter(|payload| self.is_fixed(801, *payload))?;
-            let _ = payload;
+            part.data.filter(|payload| self.is_fixed(801, *payload))?;
             let completed = faults::completed_part(self.source, part)?;
             return Some(vec![OutputChunk::Text(completed)]);
         };
