@@ -100,7 +100,7 @@ pub fn find(agents: &[SessionAgent]) -> SessionListing {
 pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing {
     let mut search = SessionSearch { found: SessionListing::default(), folders };
     for agent in
-        SessionAgent::ALL.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent))
+        SessionAgent::on_machine().filter(|agent| agents.is_empty() || agents.contains(agent))
     {
         match agent {
             SessionAgent::ClaudeCode => claude_code::find_sessions(&mut search),

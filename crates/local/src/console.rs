@@ -94,7 +94,7 @@ impl LocalSessions {
 
     /// The supported agents.
     pub fn agents(&self) -> Vec<&'static str> {
-        SessionAgent::ALL.iter().map(|agent| agent.name()).collect()
+        SessionAgent::on_machine().map(|agent| agent.name()).collect()
     }
 
     /// All known session files, newest first. Returns at once; starts a scan in the background if

@@ -24,15 +24,22 @@ pub enum SessionAgent {
 }
 
 impl SessionAgent {
-    /// All agents that keep sessions on a machine.
-    pub const ALL: [SessionAgent; 6] = [
+    /// All agents that keep session files on a machine.
+    pub const ALL: [SessionAgent; 5] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
         SessionAgent::Neovate,
         SessionAgent::Cline,
-        SessionAgent::Opencode,
     ];
+
+    /// Agents that keep sessions in a database.
+    pub const DATABASES: [SessionAgent; 1] = [SessionAgent::Opencode];
+
+    /// All agents that keep sessions on a machine, in files or in databases.
+    pub fn on_machine() -> impl Iterator<Item = SessionAgent> {
+        SessionAgent::ALL.into_iter().chain(SessionAgent::DATABASES)
+    }
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
     /// them.
@@ -45,7 +52,7 @@ impl SessionAgent {
 
     /// Whether its sessions are rows of a database.
     pub fn is_in_database(self) -> bool {
-        self == SessionAgent::Opencode
+        SessionAgent::DATABASES.contains(&self)
     }
 
     /// The name used on the command line and in reports.
@@ -64,7 +71,7 @@ impl SessionAgent {
 
     /// Looks an agent up by its [`name`](SessionAgent::name).
     pub fn parse(name: &str) -> Option<SessionAgent> {
-        let mut agents = SessionAgent::ALL.into_iter().chain(SessionAgent::LISTS);
+        let mut agents = SessionAgent::on_machine().chain(SessionAgent::LISTS);
         agents.find(|agent| agent.name() == name)
     }
 

@@ -33,6 +33,7 @@ mod sessions_health;
 mod sessions_rated;
 mod busy;
 mod crash;
+mod databases;
 mod replacing;
 mod homes;
 mod list;

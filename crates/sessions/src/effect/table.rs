@@ -104,7 +104,8 @@ const CODEX_0_110: AgentVersion = AgentVersion::new(0, 110, 0);
 const CODEX_0_155: AgentVersion = AgentVersion::new(0, 155, 0);
 /// The only tested version of Gemini CLI. Its files name no version.
 const GEMINI: AgentVersion = AgentVersion::new(0, 61, 0);
-/// The only tested version of opencode.
+/// The version in a row of opencode is the one that began the session; the one that opens it may be
+/// newer. Tested with 1.18.33.
 const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as

@@ -88,7 +88,8 @@ impl Writer {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
-            // Message lists are not measured here.
+            // Databases and message lists are not measured here.
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
         }
@@ -123,7 +124,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Opencode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -142,7 +143,7 @@ impl Writer {
         let input = |n: usize| json!({"path": format!("src/module_{turn}/file_{n}.rs"), "text": words(turn + n, 250)});
         let text = words(turn, 400);
         match self.agent {
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Opencode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
             SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),
             SessionAgent::Neovate => {
                 let mut parts = vec![json!({"type": "text", "text": text})];

@@ -81,7 +81,7 @@ fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
                     "output": "found in b.rs"});
                 (says.to_string(), output.to_string())
             }
-            SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => continue,
+            SessionAgent::Opencode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => continue,
             SessionAgent::GeminiCli => {
                 let response = json!({"functionResponse": {"id": "x", "name": "grep",
                     "response": {"output": "found in b.rs"}}});

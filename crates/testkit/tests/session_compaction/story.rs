@@ -18,7 +18,7 @@ pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
         SessionAgent::Neovate => neovate(),
         SessionAgent::Codex => codex(),
         SessionAgent::GeminiCli => gemini_cli(),
-        SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => Vec::new(),
+        SessionAgent::Opencode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => Vec::new(),
         SessionAgent::Cline => return (Value::Array(cline()).to_string() + "\n").into_bytes(),
     };
     records.iter().map(|record| format!("{record}\n")).collect::<String>().into_bytes()

@@ -99,6 +99,7 @@ pub(crate) fn joined(agent: SessionAgent, list: &str) -> Vec<Value> {
         SessionAgent::GeminiCli => "parts",
         SessionAgent::Codex
         | SessionAgent::Cline
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             return list.iter().map(without_notes).collect();
@@ -209,7 +210,10 @@ pub(crate) fn continued(agent: SessionAgent, bytes: &[u8], words: &str) -> Vec<u
             json!({"id": "one-more", "timestamp": "2027-01-01T00:00:00.000Z",
             "type": "user", "content": [{"text": words}]})
         }
-        SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
+        SessionAgent::Cline
+        | SessionAgent::Opencode
+        | SessionAgent::AiSdkUi
+        | SessionAgent::AiSdkModel => {
             json!({"role": "user", "content": text, "ts": 1_900_000_000_000_u64})
         }
     };

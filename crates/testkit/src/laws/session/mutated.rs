@@ -369,6 +369,7 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         SessionAgent::ClaudeCode
         | SessionAgent::Neovate
         | SessionAgent::Codex
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => true,
     }
