@@ -290,7 +290,7 @@ type RepairPhase = fn(&mut RepairState<'_, '_>, RuleSet);
 /// The order of repairs. Each phase relies on the ones before it: roles first, then what has to be
 /// removed, pairing, ids and content, and finally order.
 const PHASES: [(&[u16], RepairPhase); 10] = [
-    (&[701, 702, 703, 704, 801, 802, 803, 804], defects::fix_defects),
+    (&[701, 702, 703, 704, 801, 802, 803, 804, 805], defects::fix_defects),
     (&[407], roles::fix_roles),
     (&[304, 601, 602], misplaced::remove_misplaced),
     (&[503], reasoning::remove_unsigned),

@@ -13,6 +13,7 @@ use foxwedge_sessions::SessionAgent;
 use crate::cli::CheckArgs;
 use foxwedge_local::{
     agents::{self, LocalSessionEntry, session_lookup},
+    database::{self, SessionPath},
     outcome::TargetFailure,
     output::{self, HelpfulError, clean},
 };
@@ -84,6 +85,10 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, Helpf
         }
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk(path, &mut targets),
+            Ok(_) if database::is_database(path) => targets.extend(database_targets(path)),
+            Err(_) if SessionPath::parse(path).is_some() => {
+                targets.push(file_target(path.clone(), TargetKind::Named));
+            }
             Ok(_) => targets.push(file_target(path.clone(), TargetKind::Named)),
             Err(error) => targets.push(match find_session(path, &error, || sessions.as_slice()) {
                 Ok(entry) => {
@@ -101,7 +106,7 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, Helpf
         TargetKind::Unreadable(_) => true,
         TargetKind::Stdin => seen.insert(PathBuf::from("-")),
         TargetKind::Named(path) | TargetKind::FromFolder(path) => {
-            seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
+            seen.insert(database::canonicalize(path).unwrap_or_else(|_| path.clone()))
         }
     });
     Ok(targets)
@@ -132,6 +137,13 @@ pub(crate) fn resolve_single(
     let failure = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => TargetFailure::new("this is a folder, not a session")
             .help("`foxwedge list --project FOLDER` lists its sessions"),
+        Ok(_) if database::is_database(path) => {
+            TargetFailure::new("this is a database, not a session")
+                .help("name a session in it: `DATABASE/ID`; `foxwedge list` lists them")
+        }
+        Err(_) if SessionPath::parse(path).is_some() => {
+            return Ok(SingleTarget::File(path.to_owned()));
+        }
         Ok(_) => return Ok(SingleTarget::File(path.to_owned())),
         Err(error) => match find_session(path, &error, || list_sessions(agents)) {
             Ok(entry) => return Ok(SingleTarget::Session(Box::new(entry))),
@@ -184,6 +196,22 @@ fn find_session<S: std::ops::Deref<Target = [LocalSessionEntry]>>(
             None => TargetFailure::from_error(&error.into()),
         }
     })
+}
+
+/// The sessions in a database.
+fn database_targets(path: &Path) -> Vec<CheckTarget> {
+    let unreadable = |error: &anyhow::Error| CheckTarget {
+        display_name: path.to_string_lossy().into_owned(),
+        name: None,
+        kind: TargetKind::Unreadable(TargetFailure::from_error(error)),
+    };
+    match database::list_sessions(path) {
+        Ok(sessions) => sessions
+            .into_iter()
+            .map(|session| file_target(session.path.path(), TargetKind::Named))
+            .collect(),
+        Err(error) => vec![unreadable(&error)],
+    }
 }
 
 fn stdin_target() -> CheckTarget {

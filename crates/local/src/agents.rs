@@ -22,6 +22,7 @@ mod cline;
 mod pi;
 mod copilot_cli;
 mod kimi_code;
+mod opencode;
 pub mod session_lookup;
 
 /// A session file.
@@ -102,7 +103,7 @@ pub fn find(agents: &[SessionAgent]) -> SessionListing {
 pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing {
     let mut search = SessionSearch { found: SessionListing::default(), folders };
     for agent in
-        SessionAgent::ALL.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent))
+        SessionAgent::on_machine().filter(|agent| agents.is_empty() || agents.contains(agent))
     {
         match agent {
             SessionAgent::ClaudeCode => claude_code::find_sessions(&mut search),
@@ -113,6 +114,7 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::Pi => pi::find_sessions(&mut search),
             SessionAgent::CopilotCli => copilot_cli::find_sessions(&mut search),
             SessionAgent::KimiCode => kimi_code::find_sessions(&mut search),
+            SessionAgent::Opencode => opencode::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
@@ -127,10 +129,8 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, FolderBase, &str); 6] = [
-        ("opencode", FolderBase::Data, "opencode/opencode.db"),
+    const LOCATIONS: [(&str, FolderBase, &str); 4] = [
         ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
-        ("Kilo CLI", FolderBase::Data, "kilo/kilo.db"),
         ("Qwen Code", FolderBase::Home, ".qwen/projects"),
         ("Cline CLI", FolderBase::Home, ".cline/data/sessions"),
         ("Continue", FolderBase::Home, ".continue/sessions"),

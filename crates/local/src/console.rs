@@ -37,6 +37,7 @@ pub use session_list::{ScanProgress, SessionFileCheck, SessionFileList, SessionF
 use crate::{
     agents::LocalSessionEntry,
     check_settings::CheckSettings,
+    database::{self, SessionPath},
     disk::check_idle,
     outcome::SessionRef,
     session_document::agent_format,
@@ -93,7 +94,7 @@ impl LocalSessions {
 
     /// The supported agents.
     pub fn agents(&self) -> Vec<&'static str> {
-        SessionAgent::ALL.iter().map(|agent| agent.name()).collect()
+        SessionAgent::on_machine().map(|agent| agent.name()).collect()
     }
 
     /// All known session files, newest first. Returns at once; starts a scan in the background if
@@ -219,11 +220,16 @@ impl LocalSessions {
     /// The file of a session. It must still be where it was found: a link in its place is rejected.
     fn locate_file(&self, id: &str) -> Result<ConsoleSessionFile, LocalSessionError> {
         let (entry, real) = self.scanner.find(id).ok_or(LocalSessionError::NotFound)?;
-        let metadata = fs::symlink_metadata(&entry.path).map_err(missing_refusal)?;
-        if !metadata.is_file() || fs::canonicalize(&entry.path).map_err(missing_refusal)? != real {
+        let path = database::file_of(&entry.path);
+        let metadata = fs::symlink_metadata(path).map_err(missing_refusal)?;
+        let now = database::canonicalize(&entry.path).map_err(missing_refusal)?;
+        if !metadata.is_file() || now != real {
             return Err(LocalSessionError::NotFound);
         }
-        let stamp = FileStamp::of(&metadata);
+        let mut stamp = FileStamp::of(&metadata);
+        if SessionPath::parse(&entry.path).is_some() {
+            stamp.size = entry.size;
+        }
         Ok(ConsoleSessionFile {
             folders: self.scanner.folders().clone(),
             id: id.to_owned(),
@@ -285,7 +291,7 @@ impl ConsoleSessionFile {
     /// The content of the file, decompressed.
     fn read(&self) -> Result<Vec<u8>, LocalSessionError> {
         self.check_size()?;
-        let content = fs::read(&self.entry.path).map_err(unreadable_refusal)?;
+        let content = database::read(&self.entry.path).map_err(unreadable_refusal)?;
         let plain = source::decompress_within(&content, MAX_FILE_BYTES)
             .map_err(|error| error_refusal(&error))?;
         Ok(plain.into_owned())
@@ -378,8 +384,8 @@ fn busy_process(
     path: &Path,
     session: Option<&SessionRef>,
 ) -> Option<String> {
-    let metadata = fs::metadata(path).ok()?;
-    let real: PathBuf = fs::canonicalize(path).ok()?;
+    let metadata = database::metadata(path).ok()?;
+    let real: PathBuf = database::canonicalize(path).ok()?;
     check_idle(folders, &real, &metadata, session).err().map(|error| error.to_string())
 }
 

@@ -10,6 +10,7 @@ mod ascii;
 pub mod calendar;
 pub mod check_settings;
 pub mod console;
+pub mod database;
 pub mod disk;
 pub mod excerpt;
 pub mod export;

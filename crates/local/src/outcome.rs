@@ -172,6 +172,7 @@ impl SessionRef {
             SessionAgent::KimiCode => Some(format!("{cd}kimi --session {id}")),
             SessionAgent::CopilotCli => Some(format!("{cd}copilot --resume={id}")),
             SessionAgent::Pi => Some(format!("{cd}pi --session {id}")),
+            SessionAgent::Opencode => Some(format!("{cd}opencode --session {id}")),
             SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
         }
     }

@@ -14,6 +14,7 @@ use foxwedge_sessions::RewrittenFile;
 
 use crate::{
     check_settings::CheckSettings,
+    database::replace_session,
     disk::{BackupFolder, FileLock, FileSnapshot, check_idle, replace},
     findings::{ReportDetail, build_file_report},
     message_row::role_at,
@@ -216,13 +217,18 @@ pub fn replace_file(
     let _idle = check_idle(folders, &snapshot.path, &snapshot.metadata, session)?;
     let backups = BackupFolder::locate(folders)?;
     let mut verified = None;
-    let prepare = |temporary: &Path, after| {
-        let written = fs::read(temporary).context("the repaired file cannot be read again")?;
-        let report = verify(&written, hint, settings, detail);
+    let mut prepare = |written: &[u8], after| {
+        let report = verify(written, hint, settings, detail);
         verified = Some(report.context("the repair failed verification; the file is not changed")?);
         backups.save_copy(&snapshot.path, &snapshot.content, after).map(Some)
     };
-    let backup = replace(snapshot, write, prepare)?;
+    let backup = match &snapshot.session {
+        Some(session) => replace_session(folders, session, &snapshot.content, write, prepare)?,
+        None => replace(snapshot, write, |temporary: &Path, after| {
+            let written = fs::read(temporary).context("the repaired file cannot be read again")?;
+            prepare(&written, after)
+        })?,
+    };
     let mut report = verified.unwrap_or_default();
     report.backup = backup.map(|backup| backup.content);
     report.notes.extend(lock.notes());

@@ -1,6 +1,6 @@
 //! Overview of a session file: its metadata and health. The file is read once and not repaired.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use anyhow::bail;
 use foxwedge_core::{Draft, PartKind, Role, TextShape};
@@ -9,7 +9,7 @@ use foxwedge_sessions::{AgentDetection, FindingEffect, ParsedSession, detect_age
 
 use crate::{
     agents::LocalSessionEntry,
-    preview,
+    database, preview,
     session_document::{default_check_options, is_safely_fixable},
     session_health::SessionHealth,
     source,
@@ -69,7 +69,7 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
         };
         bail!("{} bytes are more than the limit of {limit}", entry.size);
     }
-    let content = fs::read(&entry.path)?;
+    let content = database::read(&entry.path)?;
     let content = source::decompress_within(&content, max_bytes)?;
     let text = foxwedge_sessions::readable_text(&content)?;
     let detection = detect_agent(text.as_str());

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Context, bail};
 
-use crate::output::{HelpfulError, clean};
+use crate::{
+    database::{SessionPath, read_session},
+    output::{HelpfulError, clean},
+};
 
 /// Environment variable that sets the limit: bytes, or a number with `K`, `M` or `G`.
 pub const VARIABLE: &str = "FOXWEDGE_MAX_INPUT";
@@ -83,8 +86,13 @@ fn is_pipe(_: &Path, _: &Metadata) -> bool {
     false
 }
 
-/// Reads a file, or a pipe that a shell has opened.
+/// Reads a file, a session in a database, or a pipe that a shell has opened.
 pub fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if let Some(session) = SessionPath::parse(path) {
+        let content = read_session(&session)?;
+        check(content.len() as u64)?;
+        return Ok(content);
+    }
     let metadata = std::fs::metadata(path).context("cannot be read")?;
     check_kind(path, &metadata)?;
     check(metadata.len())?;

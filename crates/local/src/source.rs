@@ -90,7 +90,7 @@ impl From<TargetFailure> for InputRejection {
 pub fn decode_text(bytes: &[u8]) -> Result<SessionText<'_>, TargetFailure> {
     if bytes.starts_with(b"SQLite format 3\0") {
         return Err(TargetFailure::new("this is an SQLite database, not a conversation")
-            .help("sessions that an agent stores in a database are not supported yet"));
+            .help("name a session in it: `DATABASE/ID`; `foxwedge list` lists them"));
     }
     foxwedge_sessions::readable_text(bytes)
         .map_err(|error| TargetFailure::new(describe_read_error(&error)))

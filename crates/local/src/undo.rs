@@ -9,6 +9,7 @@ use std::{
 use anyhow::{Context, bail};
 
 use crate::{
+    database::{self, replace_session},
     disk::{
         Backup, BackupFolder, BackupStanding, ContentFingerprint, FileLock, FileSnapshot,
         check_idle, replace,
@@ -90,11 +91,19 @@ impl RestorableBackups {
                 .help(format!("the backup is in `{}`", backup.content.display()))
         };
         let mut copy = fs::File::open(&backup.content).with_context(restore_error)?;
-        let prepare = |_: &Path, after| match changed {
+        let prepare = |after| match changed {
             true => self.backups.save_copy(&real, &now.content, after).map(Some),
             false => Ok(None),
         };
-        let forced = replace(&now, |mut out| io::copy(&mut copy, &mut out).map(drop), prepare)?;
+        let write = |mut out: &mut dyn io::Write| io::copy(&mut copy, &mut out).map(drop);
+        let forced = match &now.session {
+            Some(session) => {
+                replace_session(&self.folders, session, &now.content, write, |_, after| {
+                    prepare(after)
+                })?
+            }
+            None => replace(&now, write, |_: &Path, after| prepare(after))?,
+        };
         found.extend(forced);
         backup.mark_undone()
     }
@@ -152,7 +161,7 @@ fn newest_fix(
 
 /// Resolves links. For a file that no longer exists, resolves its folder.
 fn real_path(path: &Path) -> anyhow::Result<PathBuf> {
-    if let Ok(real) = fs::canonicalize(path) {
+    if let Ok(real) = database::canonicalize(path) {
         return Ok(real);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -21,6 +21,8 @@ pub enum SessionAgent {
     CopilotCli,
     /// Kimi Code.
     KimiCode,
+    /// opencode 1.x and Kilo CLI: rows of a database.
+    Opencode,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -28,7 +30,7 @@ pub enum SessionAgent {
 }
 
 impl SessionAgent {
-    /// All agents that keep sessions on a machine.
+    /// All agents that keep session files on a machine.
     pub const ALL: [SessionAgent; 8] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
@@ -39,6 +41,14 @@ impl SessionAgent {
         SessionAgent::CopilotCli,
         SessionAgent::KimiCode,
     ];
+
+    /// Agents that keep sessions in a database.
+    pub const DATABASES: [SessionAgent; 1] = [SessionAgent::Opencode];
+
+    /// All agents that keep sessions on a machine, in files or in databases.
+    pub fn on_machine() -> impl Iterator<Item = SessionAgent> {
+        SessionAgent::ALL.into_iter().chain(SessionAgent::DATABASES)
+    }
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
     /// them.
@@ -60,9 +70,15 @@ impl SessionAgent {
             SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => false,
         }
+    }
+
+    /// Whether its sessions are rows of a database.
+    pub fn is_in_database(self) -> bool {
+        SessionAgent::DATABASES.contains(&self)
     }
 
     /// The name used on the command line and in reports.
@@ -76,6 +92,7 @@ impl SessionAgent {
             SessionAgent::Pi => "pi",
             SessionAgent::CopilotCli => "copilot-cli",
             SessionAgent::KimiCode => "kimi-code",
+            SessionAgent::Opencode => "opencode",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -83,7 +100,7 @@ impl SessionAgent {
 
     /// Looks an agent up by its [`name`](SessionAgent::name).
     pub fn parse(name: &str) -> Option<SessionAgent> {
-        let mut agents = SessionAgent::ALL.into_iter().chain(SessionAgent::LISTS);
+        let mut agents = SessionAgent::on_machine().chain(SessionAgent::LISTS);
         agents.find(|agent| agent.name() == name)
     }
 
@@ -94,6 +111,7 @@ impl SessionAgent {
             | SessionAgent::Neovate
             | SessionAgent::Cline
             | SessionAgent::Pi
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
@@ -114,6 +132,7 @@ impl SessionAgent {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
@@ -128,7 +147,7 @@ impl SessionAgent {
     /// Removes the rules about encoding for agents that encode the history again before they send
     /// it.
     pub fn restrict_rules(self, options: &mut CheckOptions) {
-        const PAIRS: [u16; 12] = [101, 102, 103, 104, 701, 702, 703, 704, 801, 802, 803, 804];
+        const PAIRS: [u16; 13] = [101, 102, 103, 104, 701, 702, 703, 704, 801, 802, 803, 804, 805];
         // The SDK also refuses results in assistant messages.
         let others: &[u16] = match self {
             SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Cline => return,
@@ -138,6 +157,8 @@ impl SessionAgent {
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
+            // Ids and arguments are sent as they are stored.
+            SessionAgent::Opencode => &[201, 204, 302],
         };
         let mut rules = RuleSet::default();
         let known = PAIRS.iter().chain(others).copied();

@@ -117,7 +117,10 @@ impl<'a> ParsedSession<'a> {
                 self.apply_edits(codex::write_compaction(self, compacted, &mut ids))
             }
             SessionAgent::Cline => cline::write_compaction(self, compacted, &mut ids)?,
-            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode => {
+            SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
+            | SessionAgent::Opencode => {
                 return Err(CompactionError::NotWritten(self.agent.name()));
             }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
@@ -146,7 +149,8 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Codex => self.apply_edits(codex::remove_compaction(self, &id)),
             SessionAgent::Cline => cline::remove_compaction(self, &id)?,
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
-            SessionAgent::Pi
+            SessionAgent::Opencode
+            | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi
@@ -201,6 +205,7 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => !broken(own),
         };

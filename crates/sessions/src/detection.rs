@@ -59,6 +59,10 @@ pub fn detect_agent(source: &str) -> AgentDetection {
 
 fn detect_record(source: &str, object: Span) -> AgentDetection {
     let has = |key: &str| field_value(source, object, key).is_some();
+    if let Some(store) = field_text(source, object, "store").filter(|_| has("table")) {
+        let agent = SessionAgent::parse(&store).filter(|agent| agent.is_in_database());
+        return agent.map_or(AgentDetection::Unknown, AgentDetection::Known);
+    }
     let Some(kind) = field_text(source, object, "type") else {
         return detect_untyped(source, object);
     };

@@ -286,6 +286,7 @@ impl ParsedSession<'_> {
             SessionAgent::ClaudeCode => self.is_whole_circle(defect, shape).then_some(WholeCycle),
             SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => None,
         };
@@ -315,6 +316,7 @@ impl ParsedSession<'_> {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
+            | SessionAgent::Opencode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => false,
         };

@@ -5,6 +5,7 @@ use foxwedge_core::Span;
 use super::{
     ParsedSession, SessionAgent,
     lines::RecordState,
+    opencode,
     rewritten_file::{FilePiece, RewrittenFile},
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
@@ -12,6 +13,9 @@ use foxwedge_json::{field_value, quote};
 
 /// Copies every record. Records that name the session get the new id.
 pub(super) fn fork<'a>(session: &ParsedSession<'a>, id: &str) -> RewrittenFile<'a> {
+    if session.agent == SessionAgent::Opencode {
+        return opencode::fork(session, id);
+    }
     let (source, bytes) = (session.log.source, session.log.bytes);
     let old = session.metadata.id.as_deref().unwrap_or_default();
     let mut pieces = Vec::new();
@@ -101,6 +105,7 @@ fn id_changes(
         }
         SessionAgent::KimiCode
         | SessionAgent::Cline
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }

@@ -2,7 +2,9 @@
 
 use foxwedge_core::{ContentShape, Message, Part, Role};
 
-use super::{ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, gemini_cli, neovate, pi};
+use super::{
+    ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, gemini_cli, neovate, opencode, pi,
+};
 use foxwedge_json::quote;
 
 /// The list of messages, one per line.
@@ -28,6 +30,9 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
                 write_part_message(&mut out, draft.source, message, parts, ai_sdk::write_block)
+            }
+            SessionAgent::Opencode => {
+                write_part_message(&mut out, draft.source, message, parts, opencode::write_block)
             }
             SessionAgent::Codex => {
                 codex::write_item(&mut out, draft.source, message, parts, &shells)

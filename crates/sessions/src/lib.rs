@@ -1,8 +1,9 @@
 //! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
 //! compacted files back.
 //!
-//! Eight agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
-//! Kilo Code share), pi, Copilot CLI and Kimi Code. The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
+//! Nine agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
+//! Kilo Code share), pi, Copilot CLI, Kimi Code, and opencode, whose sessions are rows of a database.
+//! The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
 //! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
 //!
@@ -60,6 +61,7 @@ mod message_list;
 mod detection;
 mod nodes;
 mod rewritten_file;
+mod rows;
 mod derived_id;
 mod linked_file;
 mod link_changes;
@@ -86,6 +88,7 @@ mod nested_changes;
 mod gemini_history;
 mod gemini_cli;
 mod ai_sdk;
+mod opencode;
 mod sequence_rewriter;
 mod sequence;
 mod compaction;
@@ -100,6 +103,7 @@ pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;
 pub use nodes::{OmittedRecords, RecordNode};
 pub use rewritten_file::RewrittenFile;
+pub use rows::{RowChange, RowPayload, SessionRow, read_rows, row_changes, write_rows};
 pub use text::{SessionText, readable_text};
 
 use gemini_history::GeminiMessageVersion;
@@ -144,7 +148,10 @@ pub fn read<'a>(
             read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
         SessionAgent::Pi => read_linked(text, agent, options, format, |_| pi::CHAIN_RULES),
-        SessionAgent::Codex | SessionAgent::CopilotCli | SessionAgent::KimiCode => {
+        SessionAgent::Codex
+        | SessionAgent::CopilotCli
+        | SessionAgent::KimiCode
+        | SessionAgent::Opencode => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
@@ -181,6 +188,7 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Pi => (pi::read_record, pi::is_record),
         SessionAgent::CopilotCli => (copilot_cli::read_record, copilot_cli::is_record),
         SessionAgent::KimiCode => (kimi_code::read_record, kimi_code::is_record),
+        SessionAgent::Opencode => (opencode::read_record, rows::is_row),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
@@ -309,6 +317,7 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Cline
             | SessionAgent::AiSdkModel => sequence_rewriter::rewrite(self, repair),
             SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),
+            SessionAgent::Opencode => opencode::rewrite(self, repair),
             SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),
         }
     }

@@ -140,6 +140,7 @@ fn write_record(
                 | SessionAgent::KimiCode
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
+                | SessionAgent::Opencode
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => Vec::new(),
             };
@@ -160,6 +161,7 @@ fn write_record(
                 | SessionAgent::KimiCode
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
+                | SessionAgent::Opencode
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => {}
             }

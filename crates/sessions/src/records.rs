@@ -62,6 +62,17 @@ pub(super) struct ParsedRecord<'a> {
     /// Versions of messages.
     pub(super) entries: Vec<GeminiMessageVersion<'a>>,
     pub(super) step: Option<GeminiHistoryStep<'a>>,
+    /// Rows in the record that the agent cannot decode.
+    pub(super) defects: Vec<RowDefect>,
+}
+
+/// A row that the agent cannot decode.
+pub(super) struct RowDefect {
+    pub(super) code: u16,
+    pub(super) span: Span,
+    pub(super) problem: String,
+    pub(super) repair: String,
+    pub(super) fix: Fix,
 }
 
 /// A record that changes which other records count.
@@ -312,6 +323,7 @@ impl<'a> SessionReader<'a> {
         self.log.carried.extend(carried);
         self.log.links.push(parsed.link);
         let RawRecord { span, line, state } = raw;
+        self.note_row_defects(record, line, parsed.defects);
         self.log.records.push(SessionRecord {
             span,
             line,

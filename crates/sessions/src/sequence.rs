@@ -13,6 +13,7 @@ use super::{
     effect::SparedDefects,
     gemini_cli,
     metadata::SessionMetadata,
+    opencode,
     records::{HistoryControl, SessionRecords},
 };
 
@@ -23,7 +24,10 @@ pub(super) fn build_session<'a>(
     fragments: Draft<'a>,
     metadata: SessionMetadata<'a>,
 ) -> ParsedSession<'a> {
-    let visible = visible_messages(agent, &log, &fragments);
+    let visible = match agent {
+        SessionAgent::Opencode => opencode::visible_messages(&log, &fragments),
+        _ => visible_messages(agent, &log, &fragments),
+    };
     build_from_messages(agent, log, fragments, metadata, visible)
 }
 

@@ -268,6 +268,7 @@ const FILES: &[Fact] = &[
     fact("No line holds bytes of zero.", By(802)),
     fact("Every line is UTF-8.", By(803)),
     fact("No record is larger than a whole request may be.", By(804)),
+    fact("Every record has the fields that its agent requires.", By(805)),
     fact(
         "Codex: the numbers of records rise, and none occurs twice.",
         Not("a repair keeps them so; numbers that are wrong already are not looked for"),

@@ -69,6 +69,7 @@ mod torn_line;
 mod nul_bytes;
 mod not_utf8;
 mod oversized_record;
+mod incomplete_record;
 mod paired_answers;
 mod required_messages;
 mod defects;
@@ -166,6 +167,7 @@ pub const ALL: &[&Rule] = &[
     &nul_bytes::RULE,
     &not_utf8::RULE,
     &oversized_record::RULE,
+    &incomplete_record::RULE,
 ];
 
 /// The rule of that code or name: `FW101`, `101`, `unanswered-call`.

@@ -248,12 +248,13 @@ pub(super) fn reply_formats() -> impl TypedValueParser<Value = ReplyFormat> {
 
 /// Accepts agents by name and by common aliases.
 pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
-    aliased(SessionAgent::ALL.to_vec(), SessionAgent::name, |agent| match agent {
+    aliased(SessionAgent::on_machine().collect(), SessionAgent::name, |agent| match agent {
         SessionAgent::ClaudeCode => &["claude"],
         SessionAgent::GeminiCli => &["gemini"],
         SessionAgent::Cline => &["roo", "kilo"],
         SessionAgent::CopilotCli => &["copilot"],
         SessionAgent::KimiCode => &["kimi"],
+        SessionAgent::Opencode => &["kilo-cli"],
         SessionAgent::Codex
         | SessionAgent::Neovate
         | SessionAgent::Pi
@@ -281,6 +282,6 @@ fn aliased<T: Copy + Send + Sync + 'static>(
 
 pub(super) fn formats() -> impl TypedValueParser<Value = InputFormat> {
     let formats = Format::ALL.into_iter().map(InputFormat::Wire);
-    let agents = SessionAgent::ALL.into_iter().chain(SessionAgent::LISTS).map(InputFormat::Agent);
+    let agents = SessionAgent::on_machine().chain(SessionAgent::LISTS).map(InputFormat::Agent);
     named(formats.chain(agents).map(|format| (format.name(), format)).collect())
 }

@@ -1,7 +1,7 @@
 //! `foxwedge check`: reads every target, reports findings, and repairs them with `--fix`.
 
 use crate::check_flags;
-use std::{fs, path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 
@@ -16,6 +16,7 @@ use crate::{
 use crate::{diagnose, pool};
 use foxwedge_local::{
     check_settings::CheckSettings,
+    database::{self, SessionPath},
     disk::{self, FileSnapshot},
     findings::{ReportDetail, build_file_report},
     outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
@@ -161,11 +162,13 @@ impl CheckJob {
     ) -> anyhow::Result<TargetResult> {
         let hint = InputHint::of_file(path, from_folder);
         let settings = &*self.settings.for_file(path);
-        let metadata = fs::metadata(path).context("cannot be read")?;
-        if self.mode != CheckMode::Fix {
-            size_limit::check_kind(path, &metadata)?;
+        let metadata = database::metadata(path).context("cannot be read")?;
+        if SessionPath::parse(path).is_none() {
+            if self.mode != CheckMode::Fix {
+                size_limit::check_kind(path, &metadata)?;
+            }
+            size_limit::check(metadata.len())?;
         }
-        size_limit::check(metadata.len())?;
         match self.mode {
             CheckMode::Check | CheckMode::Diff | CheckMode::DryRun => {
                 let content = size_limit::read_file(path)?;

@@ -18,10 +18,13 @@ use crate::{
     target::SingleTarget,
 };
 use foxwedge_local::{
-    agents, disk,
+    agents,
+    database::{SessionPath, insert_session},
+    disk,
     outcome::SessionRef,
     output::{self, GOOD, HELP, HelpfulError, clean, paint, pluralize},
     source::InputDocument,
+    user_folders::UserFolders,
 };
 
 mod naming;
@@ -49,20 +52,11 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let mut copy = Vec::new();
     session.fork(&id).write_to(&mut copy)?;
     verify_copy(&copy, &document, session, &id, args.session.view)?;
-    // Each session of Copilot CLI has a folder of its own.
-    let folder = path.parent().filter(|_| session.agent == SessionAgent::CopilotCli);
-    let made = folder.filter(|folder| !folder.exists()).map_or(Ok(()), std::fs::create_dir);
-    let create = || disk::create_private(&path, |out| out.write_all(&copy));
-    made.and_then(|()| create()).map_err(|error| {
-        let display_name = clean(&path.to_string_lossy());
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => anyhow::Error::new(
-                HelpfulError::new(format!("`{display_name}` already exists"))
-                    .help("nothing was written; choose another --id, or another file with -o"),
-            ),
-            _ => anyhow::Error::new(error).context(format!("`{display_name}` cannot be written")),
-        }
-    })?;
+    if let Some(place) = SessionPath::parse(&path) {
+        insert_session(&UserFolders::Environment, &place, &copy)?;
+    } else {
+        create_copy(session.agent, &path, &copy)?;
+    }
     output::write_stdout(&format!("{}\n", clean(&id)))?;
     let repaired = match view.edits.len() {
         0 => String::new(),
@@ -78,6 +72,24 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
         output::write_stderr(&format!("  {help}: `{command}` resumes it\n"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Creates the file of the copy.
+fn create_copy(agent: SessionAgent, path: &Path, copy: &[u8]) -> anyhow::Result<()> {
+    // Each session of Copilot CLI has a folder of its own.
+    let folder = path.parent().filter(|_| agent == SessionAgent::CopilotCli);
+    let made = folder.filter(|folder| !folder.exists()).map_or(Ok(()), std::fs::create_dir);
+    let create = || disk::create_private(path, |out| out.write_all(copy));
+    made.and_then(|()| create()).map_err(|error| {
+        let display_name = clean(&path.to_string_lossy());
+        match error.kind() {
+            io::ErrorKind::AlreadyExists => anyhow::Error::new(
+                HelpfulError::new(format!("`{display_name}` already exists"))
+                    .help("nothing was written; choose another --id, or another file with -o"),
+            ),
+            _ => anyhow::Error::new(error).context(format!("`{display_name}` cannot be written")),
+        }
+    })
 }
 
 /// The id of the session that is copied.

@@ -34,6 +34,7 @@ mod sessions_rated;
 mod sessions_recorded;
 mod busy;
 mod crash;
+mod databases;
 mod replacing;
 mod homes;
 mod list;

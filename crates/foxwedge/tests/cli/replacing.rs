@@ -213,7 +213,7 @@ fn what_a_killed_repair_put_aside_goes_only_if_it_is_in_a_backup() {
 }
 
 /// A tracer that can hold and end a process at any of its system calls; not everywhere.
-fn tracer(sandbox: &Sandbox, options: &[&str], arguments: &[&str]) -> Option<Command> {
+pub(crate) fn tracer(sandbox: &Sandbox, options: &[&str], arguments: &[&str]) -> Option<Command> {
     let works = |name: &str| {
         Command::new(name)
             .args(["-o", "/dev/null", "true"])

@@ -19,7 +19,8 @@ const ID: &str = "0a1b2c3d-0009-4000-8000-000000000009";
 #[test]
 fn every_rated_row_holds_from_its_version_on_and_not_before() {
     let mut tried = 0;
-    for row in RATED_ROWS {
+    // The tests of databases try the rows of agents that keep no files.
+    for row in RATED_ROWS.iter().filter(|row| !row.agent.is_in_database()) {
         for &code in row.codes {
             for version in versions(row) {
                 judge(row, code, version);
@@ -179,6 +180,7 @@ fn example(
         }
         SessionAgent::Neovate
         | SessionAgent::Cline
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => None,
     }

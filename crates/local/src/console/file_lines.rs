@@ -12,7 +12,10 @@ use super::{
     ConsoleSessionFile, LocalSessionError, MAX_FILE_BYTES, RowRange, error_refusal,
     page::ConsolePageRows, unreadable_refusal,
 };
-use crate::source::{FileCompression, decompress_within};
+use crate::{
+    database::{self, SessionPath},
+    source::{FileCompression, decompress_within},
+};
 
 /// A page of lines, each cut to `max_bytes`. Lines are counted from 1.
 pub(super) fn read_lines(
@@ -21,6 +24,10 @@ pub(super) fn read_lines(
     max_bytes: usize,
 ) -> Result<serde_json::Value, LocalSessionError> {
     file.check_size()?;
+    if SessionPath::parse(&file.entry.path).is_some() {
+        let content = database::read(&file.entry.path).map_err(unreadable_refusal)?;
+        return lines_json(&*content, page, max_bytes, &file.version()).map_err(unreadable_refusal);
+    }
     let mut reader = BufReader::with_capacity(
         1 << 16,
         File::open(&file.entry.path).map_err(unreadable_refusal)?,

@@ -1,6 +1,6 @@
 //! Preview of a repair: the plan that `fix` would apply, as JSON.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
 
 use foxwedge_core::{Edit, EditLog, rules};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     check_settings::CheckSettings,
+    database,
     disk::ContentFingerprint,
     findings::{ReportDetail, build_file_report},
     outcome::{FileReport, SessionRef},
@@ -52,7 +53,7 @@ impl ConsoleRepairPlan {
     /// Plans the repair of a session.
     pub(super) fn make(file: &ConsoleSessionFile) -> Result<ConsoleRepairPlan, LocalSessionError> {
         file.check_size()?;
-        let content = fs::read(&file.entry.path).map_err(super::unreadable_refusal)?;
+        let content = database::read(&file.entry.path).map_err(super::unreadable_refusal)?;
         let plain = decompress_within(&content, MAX_FILE_BYTES)
             .map_err(|error| super::error_refusal(&error))?;
         let settings = file.check_settings(&plain)?;

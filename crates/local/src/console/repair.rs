@@ -1,8 +1,6 @@
 //! Applies and undoes repairs with the code of `fix` and `undo`: the file is locked, checked to be
 //! idle, backed up and replaced atomically, and the repair is verified first.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
 use super::{
@@ -10,6 +8,7 @@ use super::{
     plan_preview, unreadable_refusal, with_source,
 };
 use crate::{
+    database,
     disk::{BackupStanding, ContentFingerprint, FileSnapshot},
     findings::{ReportDetail, build_file_report},
     outcome::FileReport,
@@ -95,10 +94,11 @@ pub(super) fn undo_repair(file: &ConsoleSessionFile) -> Result<(), LocalSessionE
 pub(super) fn undo_json(file: &ConsoleSessionFile) -> Value {
     let none = json!({ "available": false, "at": null, "standing": null });
     let (Ok(real), Ok(now)) =
-        (fs::canonicalize(&file.entry.path), ContentFingerprint::of_file(&file.entry.path))
+        (database::canonicalize(&file.entry.path), database::read(&file.entry.path))
     else {
         return none;
     };
+    let now = ContentFingerprint::of(&now);
     let Ok(Some((at, standing))) = undo::latest_fix(&file.folders, &real, &now) else {
         return none;
     };
@@ -133,7 +133,6 @@ fn failure_refusal(
     if let Some(reason) = busy_process(&file.folders, &snapshot.path, session.as_ref()) {
         return LocalSessionError::Live(reason);
     }
-    let same = ContentFingerprint::of_file(&snapshot.path)
-        .is_ok_and(|now| now == ContentFingerprint::of(&snapshot.content));
+    let same = database::read(&snapshot.path).is_ok_and(|now| now == snapshot.content);
     if same { LocalSessionError::Failed(format!("{error:#}")) } else { LocalSessionError::Changed }
 }

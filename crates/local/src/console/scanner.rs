@@ -3,7 +3,6 @@
 
 use std::{
     collections::HashMap,
-    fs,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex,
@@ -21,6 +20,7 @@ use super::{
 };
 use crate::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin},
+    database::{self, SessionPath},
     disk::ContentFingerprint,
     outcome::SessionRef,
     screen::abbreviate_home,
@@ -190,7 +190,7 @@ impl ScannerState {
             unreadable_folders: found.unreadable.iter().map(unreadable).collect(),
         };
         let scanned = |entry: LocalSessionEntry| {
-            let real = fs::canonicalize(&entry.path).ok()?;
+            let real = database::canonicalize(&entry.path).ok()?;
             let name = entry.path.as_os_str().as_encoded_bytes();
             let id = format!("f-{}", ContentFingerprint::of(name).hash);
             let sub_agents = sub_agents.get(&entry.id).copied().unwrap_or(0);
@@ -262,8 +262,13 @@ impl ScannerShared {
                 continue;
             }
             // The stamp first, so that a change during the read is detected later.
-            let stamp = fs::symlink_metadata(&entry.path).map(|metadata| FileStamp::of(&metadata));
-            let Ok(stamp) = stamp else { continue };
+            let stamp = database::metadata(&entry.path).map(|metadata| FileStamp::of(&metadata));
+            let Ok(mut stamp) = stamp else { continue };
+            if SessionPath::parse(&entry.path).is_some() {
+                // All sessions of a database share its file, so the entry tells them apart.
+                stamp.size = entry.size;
+                stamp.modified = u128::from(unix_milliseconds(entry.modified)) * 1_000_000;
+            }
             let summary = Arc::new(read_overview_within(entry, MAX_FILE_BYTES));
             let mut state = lock(&self.state);
             state.summaries.insert(entry.path.clone(), (stamp, summary));

@@ -7,6 +7,8 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
@@ -15,9 +17,13 @@ use super::{
     fingerprint::ContentFingerprint, private_files, process, snapshot::is_same, temporary_file,
 };
 use crate::{
+    database,
     output::{HelpfulError, clean},
     user_folders::UserFolders,
 };
+
+/// How long a process waits for others that write other sessions of the same database.
+const DATABASE_WAIT: Duration = Duration::from_secs(30);
 
 /// Exclusive right to write one file, until dropped.
 pub struct FileLock {
@@ -30,8 +36,19 @@ pub struct FileLock {
 
 impl FileLock {
     /// Locks the file at a path, and removes what dead processes left next to it.
+    ///
+    /// All sessions of a database share one lock. Threads of this process wait for each other.
     pub fn acquire(folders: &UserFolders, path: &Path) -> anyhow::Result<FileLock> {
-        let mut lock = FileLock::acquire_in(&folders.state()?.join("locks"), path)?;
+        let (folder, file) = (folders.state()?.join("locks"), database::file_of(path));
+        let began = Instant::now();
+        let mut lock = loop {
+            match FileLock::acquire_in(&folder, &file) {
+                Err(_) if file != path && began.elapsed() < DATABASE_WAIT => {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                acquired => break acquired?,
+            }
+        };
         lock.strays = temporary_file::sweep_aside(folders, path);
         Ok(lock)
     }

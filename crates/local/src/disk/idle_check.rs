@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{process, writers};
 use crate::{
-    check_settings::shell_quote, outcome::SessionRef, output::HelpfulError,
+    check_settings::shell_quote, database::SessionPath, outcome::SessionRef, output::HelpfulError,
     user_folders::UserFolders,
 };
 
@@ -30,6 +30,12 @@ pub fn check_idle(
     if let Some(process) = writers::find_steady_writer(file) {
         let owner = process::describe_process(process);
         return Err(busy_error(format!("{owner} has the file open for writing"), path, session));
+    }
+    // Agents that only read keep the write-ahead log of a database open, too.
+    let log = database_log(path).and_then(|log| fs::metadata(log).ok());
+    if let Some(process) = log.and_then(|log| writers::find_steady_writer(&log)) {
+        let owner = process::describe_process(process);
+        return Err(busy_error(format!("{owner} has the database open"), path, session));
     }
     let mut locks = Vec::new();
     let Some(session) = session else { return Ok(IdleProof { _locks: locks }) };
@@ -71,14 +77,25 @@ pub fn check_idle(
         | SessionAgent::Cline
         | SessionAgent::Pi
         | SessionAgent::KimiCode
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }
     Ok(IdleProof { _locks: locks })
 }
 
+/// The write-ahead log of the database that a path names a session in.
+fn database_log(path: &Path) -> Option<PathBuf> {
+    let mut log = SessionPath::parse(path)?.database.into_os_string();
+    log.push("-wal");
+    Some(PathBuf::from(log))
+}
+
 fn busy_error(reason: String, path: &Path, session: Option<&SessionRef>) -> HelpfulError {
     HelpfulError::new(reason).help(match session {
+        _ if SessionPath::parse(path).is_some() => {
+            "nothing was changed; stop the agent and try again".to_owned()
+        }
         Some(_) => format!(
             "nothing was changed; stop the agent and try again, or repair a copy: \
              `foxwedge fork {}`",

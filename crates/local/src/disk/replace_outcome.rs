@@ -173,7 +173,7 @@ fn write_merged(
     content.extend(&since);
     let temporary = TemporaryFile::beside(&old.path, FilePrivacy::Owner)?;
     (&temporary.file).write_all(&content)?;
-    attributes::copy_attributes(&temporary.file, &old.file, &old.metadata)?;
+    attributes::copy_attributes(&temporary.file, old.file()?, &old.metadata)?;
     temporary.file.sync_all()?;
     let merged =
         AppendedFile { file: temporary.reader()?, known_prefix: ContentFingerprint::of(&content) };

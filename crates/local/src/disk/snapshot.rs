@@ -10,7 +10,10 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{ops, temporary_file::parent_folder};
-use crate::output::HelpfulError;
+use crate::{
+    database::{self, SessionPath},
+    output::HelpfulError,
+};
 
 /// A file at the time it was read.
 pub struct FileSnapshot {
@@ -20,27 +23,38 @@ pub struct FileSnapshot {
     pub content: Vec<u8>,
     /// The metadata at the time of reading.
     pub metadata: Metadata,
-    /// Open for reading. Stays the same file when the path is replaced.
-    pub(super) file: File,
+    /// The session, if it is one in a database. The other fields are those of the database then.
+    pub session: Option<SessionPath>,
+    /// Open for reading, unless it is a session in a database. Stays the same file when the path is
+    /// replaced.
+    file: Option<File>,
     modified: Option<SystemTime>,
 }
 
 impl FileSnapshot {
-    /// Reads a file.
+    /// Reads a file, or a session in a database.
     pub fn take(path: &Path) -> io::Result<FileSnapshot> {
-        let path = fs::canonicalize(path)?;
+        let path = database::canonicalize(path)?;
+        if let Some(session) = SessionPath::parse(&path) {
+            let metadata = fs::metadata(&session.database)?;
+            let (modified, content) = (metadata.modified().ok(), database::read(&path)?);
+            let session = Some(session);
+            return Ok(FileSnapshot { path, content, metadata, session, file: None, modified });
+        }
         let mut file = File::open(&path)?;
         // Metadata first, so that a change during the read is detected later.
         let metadata = file.metadata()?;
         let modified = metadata.modified().ok();
         let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
         file.read_to_end(&mut content)?;
-        Ok(FileSnapshot { path, content, metadata, file, modified })
+        let (session, file) = (None, Some(file));
+        Ok(FileSnapshot { path, content, metadata, session, file, modified })
     }
 
     /// Fails if the file or its folder is read-only.
     pub fn check_writable(&self) -> anyhow::Result<()> {
-        let folder = parent_folder(&self.path);
+        let file = database::file_of(&self.path);
+        let folder = parent_folder(&file);
         let is_folder_locked =
             fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
         if self.metadata.permissions().readonly() {
@@ -56,9 +70,14 @@ impl FileSnapshot {
         Ok(())
     }
 
+    /// The file as it was opened.
+    pub(super) fn file(&self) -> anyhow::Result<&File> {
+        self.file.as_ref().context("a session in a database is not a file")
+    }
+
     /// Fails if the file has other hard links: they would keep the old content.
     pub(super) fn check_links(&self) -> anyhow::Result<()> {
-        let links = links(&self.file.metadata().context("the file cannot be read again")?);
+        let links = links(&self.file()?.metadata().context("the file cannot be read again")?);
         if links > 1 {
             bail!(
                 HelpfulError::new(format!(

@@ -53,7 +53,8 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::GeminiCli => Some(record.span),
-        SessionAgent::Pi
+        SessionAgent::Opencode
+        | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi

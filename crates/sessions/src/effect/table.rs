@@ -91,7 +91,7 @@ use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
     SameTurn, WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, KimiCode, Pi};
+use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, KimiCode, Opencode, Pi};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -112,6 +112,9 @@ const COPILOT: AgentVersion = AgentVersion::new(1, 0, 102);
 const KIMI: AgentVersion = AgentVersion::new(2, 1, 0);
 /// The only tested version of pi. Its files name no version.
 const PI: AgentVersion = AgentVersion::new(1, 5, 0);
+/// The version in a row of opencode is the one that began the session; the one that opens it may be
+/// newer. Tested with 1.18.33.
+const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
 /// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
@@ -480,6 +483,14 @@ pub const RATED_ROWS: &[RatedRow] = &[
         "1.5.0 loses everything before a missing parent",
     ),
     row(Pi, &[704], All, PI, Blocks, "1.5.0 does not come to an end"),
+    row(
+        Opencode,
+        &[101],
+        All,
+        OPENCODE,
+        Tolerated,
+        "1.18.33 sends a call that is pending or running as failed: `[Tool execution was interrupted]`",
+    ),
 ];
 
 const fn row(

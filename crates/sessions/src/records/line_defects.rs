@@ -1,6 +1,6 @@
 //! Lines of a session file that are torn, damaged or too large.
 
-use super::{MAX_RECORD_BYTES, SessionReader};
+use super::{MAX_RECORD_BYTES, RowDefect, SessionReader};
 use crate::{
     SessionText,
     lines::{RawRecord, RecordState, whole_records},
@@ -153,6 +153,16 @@ impl SessionReader<'_> {
                 let defect = LineDefect { code: 803, severity, harm, span, problem, repair, fix };
                 self.add_defect(record, at_line, defect);
             }
+        }
+    }
+
+    /// Reports rows of a database that the agent cannot decode. It opens none of the session then.
+    pub(super) fn note_row_defects(&mut self, record: u32, line: u32, defects: Vec<RowDefect>) {
+        for defect in defects {
+            let RowDefect { code, span, problem, repair, fix } = defect;
+            let (severity, harm) = (Severity::Error, DefectHarm::HidesHistory);
+            let defect = LineDefect { code, severity, harm, span, problem, repair, fix };
+            self.add_defect(record as usize, line, defect);
         }
     }
 

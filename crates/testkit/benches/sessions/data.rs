@@ -88,8 +88,12 @@ impl Writer {
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
             | SessionAgent::Cline
-            // Message lists are not measured here.
-            | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi
+            // Databases and message lists are not measured here.
+            | SessionAgent::Pi
+            | SessionAgent::CopilotCli
+            | SessionAgent::KimiCode
+            | SessionAgent::Opencode
+            | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
         }
         self.user("Please find out why the build is slow.");
@@ -123,7 +127,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Opencode | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -142,7 +146,8 @@ impl Writer {
         let input = |n: usize| json!({"path": format!("src/module_{turn}/file_{n}.rs"), "text": words(turn + n, 250)});
         let text = words(turn, 400);
         match self.agent {
-            SessionAgent::Pi
+            SessionAgent::Opencode
+            | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi

@@ -81,7 +81,8 @@ fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
                     "output": "found in b.rs"});
                 (says.to_string(), output.to_string())
             }
-            SessionAgent::Pi
+            SessionAgent::Opencode
+            | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::AiSdkUi

@@ -18,7 +18,8 @@ pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
         SessionAgent::Neovate => neovate(),
         SessionAgent::Codex => codex(),
         SessionAgent::GeminiCli => gemini_cli(),
-        SessionAgent::Pi
+        SessionAgent::Opencode
+        | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
         | SessionAgent::AiSdkUi

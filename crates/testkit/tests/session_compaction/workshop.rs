@@ -102,6 +102,7 @@ pub(crate) fn joined(agent: SessionAgent, list: &str) -> Vec<Value> {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             return list.iter().map(without_notes).collect();
@@ -216,6 +217,7 @@ pub(crate) fn continued(agent: SessionAgent, bytes: &[u8], words: &str) -> Vec<u
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             json!({"role": "user", "content": text, "ts": 1_900_000_000_000_u64})

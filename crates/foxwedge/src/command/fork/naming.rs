@@ -14,6 +14,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
     let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     match agent {
         SessionAgent::Neovate => part(0, 8).to_owned(),
+        SessionAgent::Opencode => format!("ses_{}", part(0, 26)),
         // A version 5 UUID, which is derived from a name.
         SessionAgent::ClaudeCode
         | SessionAgent::Codex
@@ -37,6 +38,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
 /// Refuses ids that the agent does not recognize.
 pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
     let expected = match agent {
+        SessionAgent::Opencode if !id.starts_with("ses_") => "`ses_` and letters or digits",
         SessionAgent::ClaudeCode
         | SessionAgent::Codex
         | SessionAgent::GeminiCli
@@ -83,6 +85,8 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
         SessionAgent::CopilotCli => {
             return Some(original.parent()?.with_file_name(id).join(name));
         }
+        // The copy is in the same database.
+        SessionAgent::Opencode => id.to_owned(),
         SessionAgent::KimiCode
         | SessionAgent::Cline
         | SessionAgent::AiSdkUi

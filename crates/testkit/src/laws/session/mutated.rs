@@ -378,6 +378,7 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::Opencode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => true,
     }

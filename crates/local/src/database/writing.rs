@@ -1,0 +1,225 @@
+//! Writes the changed rows of a session in one transaction.
+//!
+//! Before it commits, every row is matched by the content that was read, the rows are read again and
+//! verified, and the database is checked. If the process is killed at any point, SQLite leaves the
+//! old rows or the new ones.
+
+use std::{fs, io::Write, path::Path};
+
+use anyhow::{Context, bail};
+use foxwedge_sessions::{RowChange, RowPayload, SessionRow, row_changes};
+use rusqlite::{Connection, ToSql, types::Value};
+
+use super::{
+    SessionPath,
+    columns::{PayloadValue, column_values},
+    copies::copy_once,
+    error::{changed_error, explain},
+    exclusive::{check_unchanged, data_version, open_exclusive},
+    layout::{StoreLayout, check_writable, recognize},
+    reading::session_text,
+};
+use crate::{
+    disk::{Backup, ContentFingerprint, FileLock},
+    output::{HelpfulError, clean},
+    user_folders::UserFolders,
+};
+
+/// Replaces the content of a session.
+///
+/// `prepare` gets the content as it is read back before it is committed, and may reject it. It
+/// returns the backup of the old content, if it made one.
+///
+/// # Errors
+/// If the database is in use, the session changed since it was read, or the result is rejected. The
+/// database is unchanged then.
+pub fn replace_session(
+    folders: &UserFolders,
+    session: &SessionPath,
+    before: &[u8],
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    prepare: impl FnOnce(&[u8], ContentFingerprint) -> anyhow::Result<Option<Backup>>,
+) -> anyhow::Result<Option<Backup>> {
+    let mut after = Vec::with_capacity(before.len());
+    write(&mut after).context("the new content cannot be written")?;
+    let mut made = None;
+    let written = write_rows(folders, session, Some(before), &after, |reread| {
+        made = prepare(reread, ContentFingerprint::of(reread))?;
+        Ok(())
+    });
+    match written {
+        Ok(()) => Ok(made),
+        Err(error) => {
+            made.into_iter().for_each(Backup::discard);
+            Err(error)
+        }
+    }
+}
+
+/// Adds a session to a database. Fails if there is one with this id.
+///
+/// # Errors
+/// If the database is in use or cannot be written. It is unchanged then.
+pub fn insert_session(
+    folders: &UserFolders,
+    session: &SessionPath,
+    content: &[u8],
+) -> anyhow::Result<()> {
+    let _lock = FileLock::acquire(folders, &session.path())?;
+    let metadata = fs::metadata(&session.database).context("the database cannot be read")?;
+    crate::disk::check_idle(folders, &session.path(), &metadata, None)?;
+    write_rows(folders, session, None, content, |_| Ok(()))
+}
+
+/// Writes the difference between two texts of a session. Without `before`, the session is new.
+fn write_rows(
+    folders: &UserFolders,
+    session: &SessionPath,
+    before: Option<&[u8]>,
+    after: &[u8],
+    verify: impl FnOnce(&[u8]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let path = &session.database;
+    let (old, new) = (text_of(before.unwrap_or_default())?, text_of(after)?);
+    let changes = row_changes(old, new)?;
+    let connection = open_exclusive(path)?;
+    let layout = recognize(&connection, path)?;
+    check_writable(&connection, layout, path)?;
+    let version = data_version(&connection).map_err(|error| explain(path, error))?;
+    copy_once(folders, &connection, path)?;
+    let transaction = connection.unchecked_transaction().map_err(|error| explain(path, error))?;
+    if session_text(&transaction, layout, session)?.as_deref() != before {
+        bail!(changed_error());
+    }
+    for change in &changes {
+        apply(&transaction, layout, path, change)?;
+    }
+    let reread = session_text(&transaction, layout, session)?.unwrap_or_default();
+    if !row_changes(text_of(&reread)?, new)?.is_empty() {
+        bail!("the rows that were written differ from the repaired session; nothing is changed");
+    }
+    quick_check(&transaction, path)?;
+    verify(&reread)?;
+    check_unchanged(&transaction, version)?;
+    transaction.commit().map_err(|error| explain(path, error))?;
+    connection.close().map_err(|(_, error)| explain(path, error))
+}
+
+fn text_of(content: &[u8]) -> anyhow::Result<&str> {
+    std::str::from_utf8(content).context("the text of the session is not UTF-8")
+}
+
+/// Makes one change. A row that is not as it was read is not changed.
+fn apply(
+    connection: &Connection,
+    layout: &StoreLayout,
+    path: &Path,
+    change: &RowChange,
+) -> anyhow::Result<()> {
+    let row = match change {
+        RowChange::Insert(row) | RowChange::Delete(row) => row,
+        RowChange::Update { after, .. } => after,
+    };
+    let mut tables = std::iter::once(&layout.session).chain(layout.tables);
+    let Some(table) = tables.find(|table| table.name == row.table) else {
+        bail!("table `{}` is not one of the session's", clean(&row.table));
+    };
+    let mut statement = RowStatement::default();
+    let (key, payload) = (table.key, table.payload);
+    let sql = match change {
+        RowChange::Insert(row) => {
+            let values = statement.row_values(row, key, payload)?;
+            let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
+            let places: Vec<&str> = values.iter().map(|(_, place)| place.as_str()).collect();
+            format!(
+                "INSERT INTO {} ({}) VALUES ({})",
+                table.name,
+                names.join(", "),
+                places.join(", ")
+            )
+        }
+        RowChange::Delete(row) => {
+            let matches = statement.row_matches(row, key, payload)?;
+            format!("DELETE FROM {} WHERE {matches}", table.name)
+        }
+        RowChange::Update { before, after } => {
+            let values = statement.row_values(after, key, payload)?;
+            let set: Vec<String> =
+                values.iter().map(|(name, place)| format!("{name} = {place}")).collect();
+            let matches = statement.row_matches(before, key, payload)?;
+            format!("UPDATE {} SET {} WHERE {matches}", table.name, set.join(", "))
+        }
+    };
+    let values: Vec<&dyn ToSql> = statement.values.iter().map(|value| &**value).collect();
+    let changed = connection.execute(&sql, values.as_slice()).map_err(|e| explain(path, e))?;
+    if changed != 1 {
+        bail!(changed_error());
+    }
+    Ok(())
+}
+
+/// A statement about one row, with its values.
+#[derive(Default)]
+struct RowStatement<'r> {
+    values: Vec<Box<dyn ToSql + 'r>>,
+}
+
+impl<'r> RowStatement<'r> {
+    /// The columns of a row, each with the expression for its value.
+    fn row_values(
+        &mut self,
+        row: &'r SessionRow,
+        key: &str,
+        payload: Option<&str>,
+    ) -> anyhow::Result<Vec<(String, String)>> {
+        let mut values = vec![(quoted(key), self.add(Value::Text(row.id.clone())))];
+        for (name, value) in column_values(row)? {
+            values.push((quoted(&name), self.add(value)));
+        }
+        if let Some(payload) = payload.filter(|_| row.payload != RowPayload::None) {
+            let value = PayloadValue(&row.payload);
+            let place = value.expression(self.values.len() + 1);
+            self.values.push(Box::new(value));
+            values.push((quoted(payload), place));
+        }
+        Ok(values)
+    }
+
+    /// The condition that a row is as it was read.
+    fn row_matches(
+        &mut self,
+        row: &'r SessionRow,
+        key: &str,
+        payload: Option<&str>,
+    ) -> anyhow::Result<String> {
+        let values = self.row_values(row, key, payload)?;
+        let matches: Vec<String> =
+            values.iter().map(|(name, place)| format!("{name} IS {place}")).collect();
+        Ok(matches.join(" AND "))
+    }
+
+    fn add(&mut self, value: Value) -> String {
+        self.values.push(Box::new(value));
+        format!("?{}", self.values.len())
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Fails if the database is damaged.
+fn quick_check(connection: &Connection, path: &Path) -> anyhow::Result<()> {
+    let verdict: String = connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(|error| explain(path, error))?;
+    if verdict != "ok" {
+        let shown = clean(&path.to_string_lossy());
+        bail!(
+            HelpfulError::new(format!("the database itself is damaged: {}", clean(&verdict))).help(
+                format!("nothing was changed; `sqlite3 {shown} .recover` saves what can be read")
+            )
+        );
+    }
+    Ok(())
+}

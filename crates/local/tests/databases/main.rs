@@ -1,0 +1,9 @@
+//! Sessions in databases: damaged in many ways, repaired, undone; nothing else changes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod store;
+mod desk;
+mod damaged;
+mod discipline;
+mod legacy;
