@@ -167,6 +167,7 @@ fn much_that_is_typed_at_once_arrives_whole() {
     desk.press("/export chat.json\r");
     desk.see("exported to chat.json");
     let exported = std::fs::read_to_string(desk.folder.path("work/chat.json")).unwrap();
-    assert_eq!(exported.matches("until the line ends\\n").count() % 2_000, 0);
-    assert!(exported.contains("LAST"));
+    // The reply repeats a part of it.
+    assert!(exported.matches("until the line ends\\n").count() >= 2_000);
+    assert!(exported.contains("until the line ends\\nLAST"));
 }
