@@ -31,6 +31,7 @@ mod pipe;
 mod once;
 mod host;
 mod terminal;
+mod acp;
 mod start;
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
@@ -79,6 +80,15 @@ fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Res
     // not block the exit; its run is closed at the next start.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result
+}
+
+/// Serves an editor that speaks the Agent Client Protocol on stdin and stdout, until its input ends.
+/// Of the options, those about the model, the tools and the store count.
+///
+/// # Errors
+/// As [`run`].
+pub fn serve_acp(options: ChatOptions) -> anyhow::Result<ExitCode> {
+    block_on(acp::run(options))
 }
 
 /// Lists the sessions of a store, newest first; without one, of `FOXWEDGE_STORE` or the default.
