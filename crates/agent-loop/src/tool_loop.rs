@@ -32,7 +32,7 @@ use foxwedge_store::{
     StoreError, close_run, limits, process,
 };
 use foxwedge_tools::Toolbox;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 pub use error::LoopError;
@@ -81,6 +81,15 @@ pub struct FinishedRun {
     pub ended: RunEnd,
     /// Totals of the run.
     pub summary: RunSummary,
+}
+
+/// A prompt that was undone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UndonePrompt {
+    /// Its text.
+    pub text: String,
+    /// The ids of the calls after it, in order.
+    pub calls: Vec<String>,
 }
 
 /// Options for [`ToolLoop::compact`].
@@ -156,10 +165,29 @@ impl<S: Store> ToolLoop<S> {
         prompt: &str,
         observer: &mut dyn LoopObserver,
     ) -> Result<FinishedRun, LoopError> {
-        if prompt.trim().is_empty() {
+        self.prompt_with(prompt, &[], observer).await
+    }
+
+    /// The same, with more content after the text: blocks in Anthropic's format, such as images.
+    ///
+    /// # Errors
+    /// As [`ToolLoop::prompt`].
+    pub async fn prompt_with(
+        &mut self,
+        prompt: &str,
+        blocks: &[Value],
+        observer: &mut dyn LoopObserver,
+    ) -> Result<FinishedRun, LoopError> {
+        if prompt.trim().is_empty() && blocks.is_empty() {
             return Err(LoopError::NothingToSend);
         }
-        let body = json!({ "role": "user", "content": prompt }).to_string();
+        let text = json!({ "type": "text", "text": prompt });
+        let content = match (blocks, prompt.trim()) {
+            ([], _) => json!(prompt),
+            (blocks, "") => json!(blocks),
+            (blocks, _) => std::iter::once(text).chain(blocks.iter().cloned()).collect(),
+        };
+        let body = json!({ "role": "user", "content": content }).to_string();
         if body.len() > limits::RECORD_BYTES {
             let (bytes, most) = (body.len(), limits::RECORD_BYTES);
             return Err(LoopError::TooLarge { what: "the prompt", bytes, most });
@@ -231,19 +259,22 @@ impl<S: Store> ToolLoop<S> {
         Ok(LoopCompaction::Compacted { before, after })
     }
 
-    /// Undoes the last prompt and everything after it. Returns its text. Deletes nothing.
+    /// Undoes the last prompt and everything after it. Deletes nothing.
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn undo(&mut self) -> Result<Option<String>, LoopError> {
+    pub async fn undo(&mut self) -> Result<Option<UndonePrompt>, LoopError> {
         self.lock_session(None).await?;
         self.log.refresh().await?;
         let entries = self.log.messages.iter().enumerate().rev();
         let mut prompts =
             entries.filter_map(|(index, message)| Some((index, context::prompt_text(message)?)));
-        let Some((index, prompt)) = prompts.next() else { return Ok(None) };
+        let Some((index, text)) = prompts.next() else { return Ok(None) };
+        let undone = self.log.messages.iter().skip(index);
+        let calls = undone.filter_map(|message| context::call_ids(&message.body, message.wire));
+        let calls = calls.flatten().collect();
         self.log.rewind(index).await?;
-        Ok(Some(prompt))
+        Ok(Some(UndonePrompt { text, calls }))
     }
 
     /// Copies the conversation into a new session.

@@ -6,37 +6,50 @@ use foxwedge_agent_loop::tool_loop::{ToolApprovalRequest, ToolApprover, ToolDeci
 use foxwedge_core::nearest_name;
 use foxwedge_tools::{ToolEffect, ToolFuture, Toolbox};
 
+use super::allow_rules::AllowRules;
 use foxwedge_local::output::{HelpfulError, clean, cut};
 
 /// The name that stands for every tool.
 pub const ALL_TOOLS: &str = "all";
 
-/// Tools that may run without approval, from `--allow` and `--yes`.
+/// What may run without approval: tools from `--allow` and `--yes`, and rules of the user.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AllowedTools(Arc<BTreeSet<String>>);
+pub(crate) struct AllowedTools {
+    names: Arc<BTreeSet<String>>,
+    pub(crate) rules: AllowRules,
+}
 
 impl AllowedTools {
     /// Accepts tool names, prefixes that end in `*`, and `all`.
     pub(crate) fn new(names: impl IntoIterator<Item = String>) -> AllowedTools {
-        AllowedTools(Arc::new(names.into_iter().collect()))
+        let names = Arc::new(names.into_iter().collect());
+        AllowedTools { names, rules: AllowRules::default() }
+    }
+
+    /// Also allows what these rules allow.
+    pub(crate) fn with_rules(self, rules: AllowRules) -> AllowedTools {
+        AllowedTools { rules, ..self }
     }
 
     /// Whether a tool may run without approval.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.iter().any(|allowed| matches_name(allowed, name))
+        self.names.iter().any(|allowed| matches_name(allowed, name))
     }
 
-    /// Whether a call needs approval: its tool writes and is not allowed.
+    /// Whether a call needs approval: its tool writes, and neither the tool nor the call is allowed.
     pub(crate) fn needs_approval(&self, request: &ToolApprovalRequest<'_>) -> bool {
         match request.tool.effect {
             ToolEffect::Reads => false,
-            ToolEffect::Writes => !self.has(&request.tool.name),
+            ToolEffect::Writes => {
+                let name = &request.tool.name;
+                !self.has(name) && !self.rules.allow(name, request.input)
+            }
         }
     }
 
     /// Rejects names that no tool has, so that a typo does not go unnoticed.
     pub(crate) fn check(&self, tools: &Toolbox) -> Result<(), HelpfulError> {
-        for allowed in self.0.iter() {
+        for allowed in self.names.iter() {
             if allowed == ALL_TOOLS
                 || tools.iter().any(|tool| matches_name(allowed, &tool.spec().name))
             {
@@ -78,9 +91,9 @@ impl ToolApprover for UnattendedApprover {
     }
 
     fn decide<'a>(&'a self, request: ToolApprovalRequest<'a>) -> ToolFuture<'a, ToolDecision> {
-        let decision = match self.0.has(&request.tool.name) {
-            true => ToolDecision::Allow,
-            false => ToolDecision::Deny(Some(denial_message(&request.tool.name))),
+        let decision = match self.0.needs_approval(&request) {
+            false => ToolDecision::Allow,
+            true => ToolDecision::Deny(Some(denial_message(&request.tool.name))),
         };
         Box::pin(async { decision })
     }

@@ -3,16 +3,17 @@
 use std::time::SystemTime;
 
 use foxwedge_agent_loop::tool_loop::{
-    CompactOptions, FinishedRun, LoopCompaction, LoopError, LoopObserver,
+    CompactOptions, FinishedRun, LoopCompaction, LoopError, LoopObserver, UndonePrompt,
 };
 use foxwedge_tools::ToolEffect;
 
 use super::{
     ChatAgent, ChatSessionState,
+    file_journal::RestoredFile,
     history::ChatExportHeader,
     line_printer::describe_compaction,
     sessions, setup,
-    slash::{self, ChatInputLine, SlashCommand},
+    slash::{self, ChatInputLine, SlashCommand, UndoScope},
     terminal::{ChatRunEnd, CommandFollowUp, CommandReply},
 };
 use foxwedge_gateway::config::LocalEnvironment;
@@ -40,7 +41,7 @@ impl ChatAgent {
                 Err(HelpfulError::new(unknown.message).help(unknown.help).into())
             }
             ChatInputLine::Prompt(prompt) => {
-                let finished = self.prompt(&prompt, listener).await?;
+                let finished = self.prompt(prompt.as_str().into(), listener).await?;
                 Ok(reply_run_ended(finished))
             }
         }
@@ -60,7 +61,7 @@ impl ChatAgent {
             SlashCommand::Compact(focus) => {
                 reply_with_lines(vec![self.compact(focus, listener).await?])
             }
-            SlashCommand::Undo => self.undo().await?,
+            SlashCommand::Undo(scope) => self.undo(scope).await?,
             SlashCommand::Resume(None) => reply_with_lines(self.list_sessions().await?),
             SlashCommand::Resume(Some(id)) => {
                 let all = sessions::list_all(&self.open_store).await?;
@@ -119,21 +120,42 @@ impl ChatAgent {
         })
     }
 
-    async fn undo(&mut self) -> anyhow::Result<CommandReply> {
+    async fn undo(&mut self, scope: UndoScope) -> anyhow::Result<CommandReply> {
+        if scope == UndoScope::WithFiles && !self.undone_calls.is_empty() {
+            let calls = std::mem::take(&mut self.undone_calls);
+            return Ok(reply_with_lines(self.restore_files(&calls)));
+        }
         let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
             return Ok(reply_with_lines(vec!["there is no prompt to undo".to_owned()]));
         };
         let undone = tool_loop.undo().await.map_err(|error| self.describe_error(error))?;
-        Ok(match undone {
-            Some(prompt) => {
-                let line = "the last prompt and its replies are undone; files are not changed";
-                CommandReply {
-                    lines: vec![line.to_owned()],
-                    follow_up: CommandFollowUp::Edit(prompt),
-                }
+        let Some(UndonePrompt { text, calls }) = undone else {
+            return Ok(reply_with_lines(vec!["there is no prompt to undo".to_owned()]));
+        };
+        let mut lines = vec!["the last prompt and its replies are undone".to_owned()];
+        match (scope, self.journal.count_files(&calls)) {
+            (_, 0) => {}
+            (UndoScope::WithFiles, _) => lines.extend(self.restore_files(&calls)),
+            (UndoScope::Conversation, files) => {
+                let files = pluralize(files, "file");
+                lines.push(format!("it changed {files}: `/undo files` restores what was there"));
+                self.undone_calls = calls;
             }
-            None => reply_with_lines(vec!["there is no prompt to undo".to_owned()]),
-        })
+        }
+        Ok(CommandReply { lines, follow_up: CommandFollowUp::Edit(text) })
+    }
+
+    /// Takes back what calls changed in files, and says so.
+    fn restore_files(&self, calls: &[String]) -> Vec<String> {
+        let restored = self.journal.restore(calls, &self.workspace);
+        let line = |(path, result): &RestoredFile| {
+            let path = clean(&path.to_string_lossy());
+            match result {
+                Ok(()) => format!("restored {path}"),
+                Err(error) => format!("not restored: {path}: {}", clean(&error.to_string())),
+            }
+        };
+        restored.iter().map(line).collect()
     }
 
     async fn list_sessions(&self) -> anyhow::Result<Vec<String>> {
@@ -184,7 +206,9 @@ impl ChatAgent {
             let (name, summary) = (clean(&spec.name), clean(&cut(first, MAX_TOOL_CHARS)));
             format!("{name:widest$}  {access:7}  {summary}")
         };
-        self.tools.iter().map(|tool| line(tool.spec())).collect()
+        let mut lines: Vec<String> = self.tools.iter().map(|tool| line(tool.spec())).collect();
+        lines.extend(self.allowed.rules.describe().iter().map(|line| clean(line)));
+        lines
     }
 
     fn describe_status(&self) -> anyhow::Result<Vec<String>> {
@@ -231,7 +255,7 @@ fn describe_run(finished: &FinishedRun) -> String {
     )
 }
 
-fn reply_with_lines(lines: Vec<String>) -> CommandReply {
+pub(super) fn reply_with_lines(lines: Vec<String>) -> CommandReply {
     CommandReply { lines, follow_up: CommandFollowUp::Stay }
 }
 

@@ -11,6 +11,7 @@ use foxwedge_formats::{
 use foxwedge_run::{RawJson, ToolStatus};
 use foxwedge_tokens::ModelTokenizer;
 
+use super::attachments::is_attachment;
 use foxwedge_local::{
     disk::create_private,
     export::{self, ExportHeader, ExportTurn, ExportTurnItem, split_turns},
@@ -68,6 +69,7 @@ impl ChatHistory {
         let turns = split_turns(&history);
         let items = turns.into_iter().flat_map(|ExportTurn { role, items }| {
             items.into_iter().filter_map(move |item| match (item, role) {
+                (ExportTurnItem::Text(text), ModelRole::User) if is_attachment(text) => None,
                 (ExportTurnItem::Text(text), ModelRole::User) => {
                     Some(ChatHistoryItem::Prompt(text.to_owned()))
                 }

@@ -6,7 +6,8 @@ use foxwedge_agent_loop::tool_loop::{FinishedRun, LoopObserver};
 use foxwedge_tools::ToolFuture;
 
 use super::{
-    ChatAgent,
+    ChatAgent, ChatSessionState,
+    attachments::ChatPrompt,
     call_mark::CallMark,
     history::ChatHistoryItem,
     slash,
@@ -14,7 +15,7 @@ use super::{
         ChatRunEnd, CommandReply, RunController, TerminalHistoryItem, TerminalHost, TerminalStart,
     },
 };
-use foxwedge_local::{output::clean, runs::draw::SignSet};
+use foxwedge_local::{output::clean, runs::draw::SignSet, screen};
 
 /// Maximum number of earlier items that are shown again.
 const MAX_PAST_ITEMS: usize = 60;
@@ -32,7 +33,8 @@ impl TerminalHost for ChatAgent {
         listener: &'a mut dyn LoopObserver,
     ) -> ToolFuture<'a, anyhow::Result<ChatRunEnd>> {
         Box::pin(async move {
-            let FinishedRun { ended, summary, .. } = self.prompt(&prompt, listener).await?;
+            let prompt = ChatPrompt::read(&prompt, self.workspace.root())?;
+            let FinishedRun { ended, summary, .. } = self.prompt(prompt, listener).await?;
             Ok(ChatRunEnd { ended, summary })
         })
     }
@@ -42,7 +44,12 @@ impl TerminalHost for ChatAgent {
         line: String,
         listener: &'a mut dyn LoopObserver,
     ) -> ToolFuture<'a, anyhow::Result<CommandReply>> {
-        Box::pin(async move { self.run_line(&line, listener).await })
+        Box::pin(async move {
+            match line.strip_prefix('!') {
+                Some(command) => self.run_shell(command.trim()).await,
+                None => self.run_line(&line, listener).await,
+            }
+        })
     }
 
     fn take_switched_queue(&mut self) -> Option<Vec<String>> {
@@ -50,11 +57,34 @@ impl TerminalHost for ChatAgent {
     }
 
     fn status(&self) -> String {
-        clean(self.model())
+        let mut parts = vec![clean(self.model())];
+        if let ChatSessionState::Open(_, tool_loop) = &self.session
+            && let Some(tokens) = tool_loop.tokens()
+        {
+            parts.push(match self.model.about().window.filter(|window| *window > 0) {
+                Some(window) => {
+                    let percent = (tokens * 100).div_ceil(window);
+                    format!("{} tokens, {percent}% of the context", short_number(tokens))
+                }
+                None => format!("{} tokens", short_number(tokens)),
+            });
+        }
+        let home = foxwedge_local::agents::home_folder();
+        parts.push(clean(&screen::abbreviate_home(&self.folder, home.as_deref())));
+        parts.join(SignSet::here().dot())
     }
 
     fn resume_command(&self) -> Option<String> {
         ChatAgent::resume_command(self)
+    }
+}
+
+/// A number in few characters: `950`, `12.3k`, `1.2M`.
+fn short_number(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{}.{}k", number / 1_000, number / 100 % 10),
+        _ => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
     }
 }
 
@@ -96,6 +126,8 @@ impl ChatAgent {
             queued: self.queued().await?,
             history: history.to_vec(),
             commands: commands.collect(),
+            changes: self.journal.recent.clone(),
+            workspace: Some(self.workspace.clone()),
         })
     }
 }

@@ -11,7 +11,11 @@ mod options;
 mod call_mark;
 mod slash;
 mod approval;
+mod allow_rules;
 mod instructions;
+mod attachments;
+mod shell;
+mod file_journal;
 mod line_printer;
 mod reply_json;
 mod output_thread;
@@ -27,6 +31,7 @@ mod pipe;
 mod once;
 mod host;
 mod terminal;
+mod acp;
 mod start;
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
@@ -37,12 +42,14 @@ use foxwedge_agent_loop::tool_loop::{
 };
 use foxwedge_core::Format;
 use foxwedge_store::{AnyStore, NewSession, Store};
-use foxwedge_tools::Toolbox;
+use foxwedge_tools::{Tool, ToolWorkspace, Toolbox};
 use foxwedge_upstream::{http::NetworkConfig, model::ChatModel};
+use serde_json::Value;
 
 use self::{
-    approval::AllowedTools, history::ChatHistory, models::ModelLookup,
-    run_control::ChatRunController, sessions::ChatSessionEntry,
+    approval::AllowedTools, attachments::ChatPrompt, file_journal::FileJournal,
+    history::ChatHistory, models::ModelLookup, run_control::ChatRunController,
+    sessions::ChatSessionEntry,
 };
 use foxwedge_local::{
     output::HelpfulError,
@@ -61,14 +68,27 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Commands of tools are started through this program once more: its `main` has to ask
 /// [`launched_command`](foxwedge_tools::launched_command) first.
 pub fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
+    block_on(start::run(options))
+}
+
+fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.context("cannot start the worker threads")?;
-    let result = runtime.block_on(start::run(options));
+    let result = runtime.block_on(work);
     // Remaining tasks are dropped, which ends the processes they started. A task that hangs does
     // not block the exit; its run is closed at the next start.
     runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     result
+}
+
+/// Serves an editor that speaks the Agent Client Protocol on stdin and stdout, until its input ends.
+/// Of the options, those about the model, the tools and the store count.
+///
+/// # Errors
+/// As [`run`].
+pub fn serve_acp(options: ChatOptions) -> anyhow::Result<ExitCode> {
+    block_on(acp::run(options))
 }
 
 /// Lists the sessions of a store, newest first; without one, of `FOXWEDGE_STORE` or the default.
@@ -83,6 +103,8 @@ pub(crate) struct ChatAgent {
     network: NetworkConfig,
     model: Arc<dyn ChatModel>,
     tools: Toolbox,
+    workspace: ToolWorkspace,
+    journal: Arc<FileJournal>,
     allowed: AllowedTools,
     approver: Arc<dyn ToolApprover>,
     /// The folder that tools work in, as recorded with the session.
@@ -94,6 +116,12 @@ pub(crate) struct ChatAgent {
     session: ChatSessionState,
     run_controller: ChatRunController,
     last_run: Option<FinishedRun>,
+    /// Runs commands of the user.
+    shell: Option<Arc<dyn Tool>>,
+    /// Commands of the user and their output, for the next prompt.
+    shell_blocks: Vec<Value>,
+    /// The calls of the prompt that was undone last, until its files are restored.
+    undone_calls: Vec<String>,
     /// Queued prompts of the session that a command switched to, until they are taken.
     switched_queue: Option<Vec<String>>,
 }
@@ -111,6 +139,9 @@ pub(crate) struct ChatSetup {
     pub(crate) network: NetworkConfig,
     pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) tools: Toolbox,
+    pub(crate) workspace: ToolWorkspace,
+    pub(crate) journal: Arc<FileJournal>,
+    pub(crate) shell: Option<Arc<dyn Tool>>,
     pub(crate) allowed: AllowedTools,
     pub(crate) approver: Arc<dyn ToolApprover>,
     pub(crate) folder: String,
@@ -129,6 +160,8 @@ impl ChatAgent {
             network: setup.network,
             model,
             tools,
+            workspace: setup.workspace,
+            journal: setup.journal,
             allowed,
             approver,
             folder,
@@ -138,6 +171,9 @@ impl ChatAgent {
             session: ChatSessionState::New(sessions::new_id()),
             run_controller: ChatRunController::default(),
             last_run: None,
+            shell: setup.shell,
+            shell_blocks: Vec::new(),
+            undone_calls: Vec::new(),
             switched_queue: None,
         }
     }
@@ -167,17 +203,21 @@ impl ChatAgent {
     /// Runs a prompt until the run ends.
     pub(crate) async fn prompt(
         &mut self,
-        prompt: &str,
+        prompt: ChatPrompt,
         listener: &mut dyn LoopObserver,
     ) -> anyhow::Result<FinishedRun> {
         if let ChatSessionState::New(id) = &self.session {
             let id = id.clone();
-            self.open(&id, prompt).await?;
+            self.open(&id, &prompt.text).await?;
         }
         let ChatSessionState::Open(_, tool_loop) = &mut self.session else {
             return Err(nothing_to_continue());
         };
-        let finished = tool_loop.prompt(prompt, listener).await;
+        self.undone_calls.clear();
+        // What the user ran since the last prompt belongs to this one.
+        let mut blocks = prompt.blocks;
+        blocks.append(&mut self.shell_blocks);
+        let finished = tool_loop.prompt_with(&prompt.text, &blocks, listener).await;
         self.remember_finished(finished)
     }
 
@@ -267,6 +307,8 @@ impl ChatAgent {
         // From here on, queued prompts are saved to this session.
         let queued = tool_loop.inbox().get().await.map_err(|error| self.describe_error(error))?;
         self.run_controller.attach(&tool_loop);
+        self.journal.set_session(id);
+        self.undone_calls.clear();
         self.session = ChatSessionState::Open(id.to_owned(), Box::new(tool_loop));
         self.last_run = None;
         Ok(queued)

@@ -1,11 +1,13 @@
 //! `foxwedge chat -p`: one prompt, one reply.
 
-use std::{process::ExitCode, time::Duration};
+use std::{path::Path, process::ExitCode, time::Duration};
 
 use foxwedge_agent_loop::tool_loop::LoopEvent;
 
 use super::{
-    ChatAgent, input,
+    ChatAgent,
+    attachments::ChatPrompt,
+    input,
     interruptible::{InterruptibleOutcome, exit_code, finish_output, run_interruptible},
     line_printer::{ChatLinePrinter, ChatOutput, ChatVerbosity, ReplyDestination},
     output_thread::ChatOutputThread,
@@ -41,11 +43,12 @@ pub(crate) struct ReplyPrintOptions {
 pub(crate) async fn run(
     mut chat: ChatAgent,
     source: PromptSource,
+    root: &Path,
     options: ReplyPrintOptions,
     mut signals: ProcessSignals,
 ) -> anyhow::Result<ExitCode> {
     let prompt = tokio::select! {
-        prompt = source.prompt() => prompt?,
+        prompt = source.prompt(root) => prompt?,
         () = signals.next() => return Ok(ExitCode::from(130)),
     };
     if prompt.is_none() && chat.is_new() {
@@ -64,7 +67,7 @@ pub(crate) async fn run(
 
 async fn run_prompt(
     chat: &mut ChatAgent,
-    prompt: Option<String>,
+    prompt: Option<ChatPrompt>,
     options: ReplyPrintOptions,
     signals: &mut ProcessSignals,
     output: &ChatOutputThread,
@@ -98,7 +101,7 @@ async fn run_prompt(
         output.write(ChatOutput { out, err });
     };
     let work = async {
-        match &prompt {
+        match prompt {
             Some(prompt) => chat.prompt(prompt, &mut listener).await,
             None => chat.continue_run(&mut listener).await,
         }
@@ -121,14 +124,16 @@ async fn run_prompt(
 }
 
 impl PromptSource {
-    /// The whole prompt; `None` if there is none.
-    async fn prompt(self) -> Result<Option<String>, HelpfulError> {
+    /// The whole prompt; `None` if there is none. Files are read that the command line mentions, not
+    /// those that stdin does.
+    async fn prompt(self, root: &Path) -> Result<Option<ChatPrompt>, HelpfulError> {
         let (typed, piped) = match self {
             PromptSource::Typed(typed) => (typed, String::new()),
             PromptSource::Piped(typed) => (typed, read_piped().await?),
         };
         let (typed, piped) = (typed.unwrap_or_default(), piped.trim_end().to_owned());
-        let prompt = match (typed.trim().is_empty(), piped.trim().is_empty()) {
+        let mut prompt = ChatPrompt::read(&typed, root)?;
+        prompt.text = match (typed.trim().is_empty(), piped.trim().is_empty()) {
             (true, true) => return Ok(None),
             (false, true) => typed,
             (true, false) => piped,

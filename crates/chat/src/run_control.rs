@@ -1,18 +1,22 @@
 //! Control of an open run: interrupts it and saves queued prompts. Follows the conversation from
 //! one session to the next.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foxwedge_agent_loop::tool_loop::{InterruptResult, LoopHandle, PromptQueue, ToolLoop};
 use foxwedge_store::AnyStore;
-use foxwedge_tools::ToolFuture;
+use foxwedge_tools::{StopLevel, StopSender, ToolFuture};
 use tokio::sync::watch;
 
 use super::terminal::{InterruptDelivery, RunController};
 
 /// Receives interrupts and queued prompts. Cheap to clone; clones share state.
 #[derive(Clone)]
-pub(crate) struct ChatRunController(Arc<watch::Sender<Option<ControlledSession>>>);
+pub(crate) struct ChatRunController {
+    session: Arc<watch::Sender<Option<ControlledSession>>>,
+    /// Stops the command that the user runs.
+    command: Arc<Mutex<Option<StopSender>>>,
+}
 
 #[derive(Clone)]
 struct ControlledSession {
@@ -22,7 +26,7 @@ struct ControlledSession {
 
 impl Default for ChatRunController {
     fn default() -> ChatRunController {
-        ChatRunController(Arc::new(watch::Sender::new(None)))
+        ChatRunController { session: Arc::new(watch::Sender::new(None)), command: Arc::default() }
     }
 }
 
@@ -30,17 +34,28 @@ impl ChatRunController {
     /// Attaches to the loop of another session.
     pub(super) fn attach(&self, tool_loop: &ToolLoop<AnyStore>) {
         let open = ControlledSession { handle: tool_loop.handle(), inbox: tool_loop.inbox() };
-        self.0.send_replace(Some(open));
+        self.session.send_replace(Some(open));
     }
 
     /// Detaches from the session.
     pub(super) fn detach(&self) {
-        self.0.send_replace(None);
+        self.session.send_replace(None);
+    }
+
+    /// Sets what interrupts stop instead of a run.
+    pub(super) fn set_command(&self, command: Option<StopSender>) {
+        *self.command.lock().unwrap_or_else(PoisonError::into_inner) = command;
     }
 
     /// Interrupts the run: first asks it to stop, then forces it.
     pub(crate) fn interrupt(&self) -> InterruptResult {
-        self.0.borrow().as_ref().map_or(InterruptResult::Idle, |open| open.handle.interrupt())
+        let command = self.command.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(command) = command {
+            let first = command.level() == StopLevel::None;
+            command.raise(if first { StopLevel::Graceful } else { StopLevel::Kill });
+            return if first { InterruptResult::Stopping } else { InterruptResult::Forced };
+        }
+        self.session.borrow().as_ref().map_or(InterruptResult::Idle, |open| open.handle.interrupt())
     }
 }
 
@@ -55,7 +70,7 @@ impl RunController for ChatRunController {
     }
 
     fn save_queue<'a>(&'a self, texts: Vec<String>) -> ToolFuture<'a, anyhow::Result<()>> {
-        let mut opened = self.0.subscribe();
+        let mut opened = self.session.subscribe();
         Box::pin(async move {
             // Without a session there is no saved queue to clear.
             if texts.is_empty() && opened.borrow().is_none() {

@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use foxwedge_agent_loop::mcp::{
@@ -19,6 +20,7 @@ use tokio::task::JoinSet;
 
 use super::{
     approval::no_tool_error,
+    file_journal::FileJournal,
     models::{DirectEndpoint, ModelChoice},
 };
 use crate::ChatApi;
@@ -28,6 +30,9 @@ use foxwedge_local::output::{HelpfulError, clean};
 const OPENAI_URL: &str = "https://api.openai.com/v1";
 /// Default base URL of a Foxwedge gateway.
 const GATEWAY_URL: &str = "http://127.0.0.1:4177/v1";
+
+/// How long a rate limit or an overloaded provider is outlasted.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Maximum number of omitted tools named in a note.
 const MAX_NAMED_TOOLS: usize = 3;
@@ -43,6 +48,8 @@ pub(crate) struct ChatToolOptions {
     pub(crate) mcp: Vec<String>,
     /// Content of a file that lists MCP servers under `mcpServers`.
     pub(crate) mcp_config: Option<String>,
+    /// MCP servers of an editor, in the same form.
+    pub(crate) client_servers: Option<String>,
     /// Additional environment variables that commands receive.
     pub(crate) pass_env: Vec<String>,
 }
@@ -50,6 +57,12 @@ pub(crate) struct ChatToolOptions {
 /// The offered tools, and the MCP servers that some of them belong to.
 pub(crate) struct ChatToolSet {
     pub(crate) tools: Toolbox,
+    /// The folder that the built-in tools work in.
+    pub(crate) workspace: ToolWorkspace,
+    /// What they change in it.
+    pub(crate) journal: Arc<FileJournal>,
+    /// Runs commands, also if the model may not.
+    pub(crate) shell: Option<Arc<dyn Tool>>,
     servers: Vec<McpConnection>,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,
@@ -78,7 +91,8 @@ pub(crate) fn build_model(
             endpoint_at(direct, model).map(|endpoint| endpoint.with_client(client))
         }
     };
-    let endpoint = result.map_err(|error| {
+    let patient = |endpoint: ModelEndpoint| endpoint.with_patience(PATIENCE);
+    let endpoint = result.map(patient).map_err(|error| {
         let cli_error = HelpfulError::new(clean(&error.to_string()));
         match error {
             ModelEndpointError::Address { hint, .. } => cli_error.help(hint),
@@ -116,12 +130,15 @@ pub(crate) async fn build_tools(
         HelpfulError::new(clean(&error.to_string()))
             .help("choose another folder with `--root FOLDER`")
     })?;
+    let journal = Arc::new(FileJournal::here());
+    let workspace = workspace.with_observer(journal.clone());
     let mut all = Toolbox::new();
     let settings =
         CommandSettings { passed_variables: options.pass_env.clone(), launcher: launcher() };
     for tool in workspace.tools_with(ToolLimits::default(), &settings) {
         add_tool(&mut all, tool)?;
     }
+    let shell = all.get("run").cloned();
     let mut tools = match &options.names {
         None => all,
         Some(names) => select_tools(&all, names)?,
@@ -138,7 +155,7 @@ pub(crate) async fn build_tools(
     if options.read_only {
         tools = select_read_only(&tools)?;
     }
-    Ok(ChatToolSet { tools, servers, notes })
+    Ok(ChatToolSet { tools, workspace, journal, shell, servers, notes })
 }
 
 /// The path of this program, which launches the commands that tools run.
@@ -176,8 +193,8 @@ fn parse_servers(options: &ChatToolOptions) -> Result<Vec<McpServer>, HelpfulErr
         let help = "`--mcp files='npx server-files .'`, or `--mcp wiki=https://…/mcp`";
         servers.push(mcp::config::parse_line(line).map_err(|error| cli_error(error, help))?);
     }
-    if let Some(text) = &options.mcp_config {
-        let lookup = |name: &str| std::env::var(name).ok();
+    let lookup = |name: &str| std::env::var(name).ok();
+    for text in options.mcp_config.iter().chain(&options.client_servers) {
         let help = "the file must contain `{\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}`";
         servers.extend(mcp::config::parse(text, &lookup).map_err(|error| cli_error(error, help))?);
     }

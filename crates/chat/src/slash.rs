@@ -29,8 +29,8 @@ pub(crate) enum SlashCommand {
     Fork,
     /// Export the conversation; the argument is a format or a file.
     Export(Option<String>),
-    /// Undo the last prompt.
-    Undo,
+    /// Undo the last prompt; the argument says whether the files that it changed are restored.
+    Undo(UndoScope),
     /// Show or change the model.
     Model(Option<String>),
     /// List the tools.
@@ -43,12 +43,24 @@ pub(crate) enum SlashCommand {
     Quit,
 }
 
+/// What `/undo` undoes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum UndoScope {
+    /// The prompt and its replies.
+    Conversation,
+    /// Also the changes of files that tools made.
+    WithFiles,
+}
+
 /// All commands, in the order of the help.
 pub(crate) const SLASH_COMMANDS: [SlashCommandSpec; 12] = [
     command_spec("help", "", "list the commands", |_| SlashCommand::Help),
     command_spec("continue", "", "continue without a new prompt", |_| SlashCommand::Continue),
-    command_spec("undo", "", "undo the last prompt; files are not restored", |_| {
-        SlashCommand::Undo
+    command_spec("undo", "[files]", "undo the last prompt, or also its changes of files", |rest| {
+        SlashCommand::Undo(match rest {
+            Some("files") => UndoScope::WithFiles,
+            Some(_) | None => UndoScope::Conversation,
+        })
     }),
     command_spec("compact", "[what matters]", "compact the history now", |rest| {
         SlashCommand::Compact(rest.map(str::to_owned))
@@ -147,6 +159,9 @@ pub(crate) fn help_text() -> String {
     }
     // The terminal handles this command itself.
     lines.push_str(&format!("{:widest$}  show or hide thoughts (terminal only)\n", "/thoughts"));
+    lines.push_str(
+        "In the terminal, `@file` adds a file or a picture, `!command` runs a command.\n",
+    );
     lines.push_str("Everything else is a prompt; one that starts with a slash needs two: `//`.\n");
     lines
 }
@@ -209,9 +224,9 @@ mod tests {
         );
         assert!(error("/banana split").starts_with("there is no command `/banana`; `/help`"));
         assert!(
-            error("/undo that").starts_with("`/undo` takes no arguments"),
+            error("/fork that").starts_with("`/fork` takes no arguments"),
             "{}",
-            error("/undo that")
+            error("/fork that")
         );
     }
 

@@ -17,6 +17,7 @@ use foxwedge_upstream::http::NetworkConfig;
 
 use super::{
     ChatAgent, ChatSetup,
+    allow_rules::AllowRules,
     approval::{AllowedTools, UnattendedApprover},
     instructions,
     line_printer::{ChatVerbosity, ReplyDestination},
@@ -37,6 +38,8 @@ use foxwedge_local::{
 
 /// Maximum number of sessions to pick from.
 const MAX_OFFERED_SESSIONS: usize = 20;
+/// The file of rules that the user keeps.
+const RULE_FILE: &str = "chat-allow.json";
 /// Size limit of a file that lists MCP servers.
 const MAX_SERVER_FILE_BYTES: u64 = 1 << 20;
 
@@ -74,16 +77,19 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
     let mut tool_set = setup::build_tools(&root, &tool_options(&options)?, &network).await?;
     tool_set.notes.extend(setup::left_out_tools_note(&tool_set.tools, model.about()));
     let tools = tool_set.tools.clone();
-    let allowed = allowed_tools(&options, &tools)?;
+    let allowed = allowed_tools(&options, &tools, &root)?;
     let open_store = connect_store(&options).await?;
     let entry = session_to_resume(&options, &open_store, &root).await?;
     // Without a terminal there is no user to ask for approval.
     let (approver, questions): (Arc<dyn tool_loop::ToolApprover>, _) = match mode {
         ChatMode::Once(_) | ChatMode::Pipe => (Arc::new(UnattendedApprover(allowed.clone())), None),
         ChatMode::Terminal => {
-            let rule = allowed.clone();
-            let (approver, questions) =
-                terminal::approver(move |request| rule.needs_approval(request));
+            let (rule, workspace) = (allowed.clone(), tool_set.workspace.clone());
+            let (approver, questions) = terminal::approver(
+                allowed.rules.clone(),
+                move |request| rule.needs_approval(request),
+                move |tool, input| workspace.preview(tool, input),
+            );
             (approver, Some(questions))
         }
     };
@@ -93,6 +99,9 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
         network,
         model,
         tools,
+        workspace: tool_set.workspace.clone(),
+        journal: Arc::clone(&tool_set.journal),
+        shell: tool_set.shell.clone(),
         allowed,
         approver,
         folder: root.to_string_lossy().into_owned(),
@@ -130,7 +139,8 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
                 true => PromptSource::Typed(options.prompt),
                 false => PromptSource::Piped(options.prompt),
             };
-            once::run(chat, source, ReplyPrintOptions { format, reader, verbosity }, signals).await
+            once::run(chat, source, &root, ReplyPrintOptions { format, reader, verbosity }, signals)
+                .await
         }
         (ChatMode::Terminal, Some(questions)) => {
             let mut greeting = greeting_lines(&chat, &root);
@@ -148,10 +158,10 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
 }
 
 /// The model lookup, the chosen model, and how the network is reached.
-type ChosenModel = (ModelLookup, ModelChoice, NetworkConfig);
+pub(crate) type ChosenModel = (ModelLookup, ModelChoice, NetworkConfig);
 
 /// Chooses the model.
-fn choose_model(options: &ChatOptions) -> anyhow::Result<ChosenModel> {
+pub(crate) fn choose_model(options: &ChatOptions) -> anyhow::Result<ChosenModel> {
     let flags = EndpointFlags {
         api: options.api,
         upstream: options.upstream.as_deref(),
@@ -193,7 +203,7 @@ fn scripted_model_hint(options: &ChatOptions, choice: &ModelChoice) -> Option<Ve
     })
 }
 
-fn resolve_root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
+pub(crate) fn resolve_root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let folder = named.unwrap_or(Path::new("."));
     let shown = clean(&folder.to_string_lossy());
     let real = std::fs::canonicalize(folder).map_err(|error| {
@@ -207,11 +217,12 @@ fn resolve_root(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(real)
 }
 
-fn tool_options(options: &ChatOptions) -> anyhow::Result<ChatToolOptions> {
+pub(crate) fn tool_options(options: &ChatOptions) -> anyhow::Result<ChatToolOptions> {
     let mcp_config = options.mcp_config.as_deref().map(read_server_file).transpose()?;
     let (names, read_only) = (options.tools.clone(), options.read_only);
     let pass_env = options.pass_env.iter().map(|name| name.trim().to_owned()).collect();
-    Ok(ChatToolOptions { names, read_only, mcp: options.mcp.clone(), mcp_config, pass_env })
+    let (mcp, client_servers) = (options.mcp.clone(), None);
+    Ok(ChatToolOptions { names, read_only, mcp, mcp_config, client_servers, pass_env })
 }
 
 fn read_server_file(path: &Path) -> anyhow::Result<String> {
@@ -229,15 +240,21 @@ fn read_server_file(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn allowed_tools(options: &ChatOptions, tools: &Toolbox) -> Result<AllowedTools, HelpfulError> {
+pub(crate) fn allowed_tools(
+    options: &ChatOptions,
+    tools: &Toolbox,
+    root: &Path,
+) -> Result<AllowedTools, HelpfulError> {
     let names = options.allow.iter().map(|name| name.trim().to_owned());
     let allowed = AllowedTools::new(names.filter(|name| !name.is_empty()));
     allowed.check(tools)?;
-    Ok(allowed)
+    // Next to the configuration of the user, never in the folder: a repository allows nothing.
+    let file = config::token_file(&LocalEnvironment).map(|file| file.with_file_name(RULE_FILE));
+    Ok(allowed.with_rules(AllowRules::of_folder(file, root)))
 }
 
 /// Opens the store and closes runs whose process no longer exists.
-async fn connect_store(options: &ChatOptions) -> anyhow::Result<OpenStore> {
+pub(crate) async fn connect_store(options: &ChatOptions) -> anyhow::Result<OpenStore> {
     let open_store = runs::connect(runs::locate(options.store.as_deref())?).await?;
     let open_store = match options.quiet {
         true => open_store.sweep().await.map(|_| open_store)?,
@@ -330,6 +347,6 @@ fn greeting_lines(chat: &ChatAgent, root: &Path) -> Vec<String> {
     let heading = format!("{} in {}", clean(chat.model()), clean(&folder));
     vec![
         format!("foxwedge chat: {heading}"),
-        "Enter sends, Esc stops, Ctrl-D leaves, / lists commands".to_owned(),
+        "Enter sends, Esc stops, Ctrl-D leaves, ? shows more".to_owned(),
     ]
 }

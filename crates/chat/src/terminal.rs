@@ -9,6 +9,7 @@ mod row;
 mod keys;
 mod editor;
 mod markdown;
+mod diff;
 mod calls;
 mod approval_prompt;
 mod screen;
@@ -25,7 +26,9 @@ use std::{env, io::IsTerminal as _, process::ExitCode, sync::Arc};
 
 use foxwedge_agent_loop::tool_loop::LoopObserver;
 use foxwedge_run::{RunEnd, RunSummary};
-use foxwedge_tools::ToolFuture;
+use foxwedge_tools::{ToolFuture, ToolWorkspace};
+
+use crate::file_journal::RecentChanges;
 
 pub(crate) use approver::{TerminalApprovalInbox, approver};
 
@@ -120,6 +123,10 @@ pub(crate) struct TerminalStart {
     pub(crate) history: Vec<String>,
     /// Commands with their help: `("/compact", "compact the history now")`.
     pub(crate) commands: Vec<(String, String)>,
+    /// What tools change in files, for the rows of their calls.
+    pub(crate) changes: RecentChanges,
+    /// The folder whose files are offered after an `@`.
+    pub(crate) workspace: Option<ToolWorkspace>,
 }
 
 /// An earlier message or call.

@@ -19,7 +19,7 @@ mod scripted;
 mod chat;
 mod rpc;
 
-pub(crate) use chat::ChatArgs;
+pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode};
 pub(crate) use repair::RepairArgs;
@@ -103,6 +103,9 @@ pub(crate) enum CliCommand {
     Store(Box<StoreArgs>),
     /// Chat with a model that can use tools, in the terminal or over a pipe
     Chat(Box<ChatArgs>),
+    /// Be the agent of an editor, over the Agent Client Protocol
+    #[command(mut_arg("root", |arg| arg.hide(true)))]
+    Acp(Box<AgentArgs>),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),
     /// Print the environment variables that point clients at the gateway

@@ -13,6 +13,7 @@ pub(crate) mod fork;
 pub(crate) mod follow;
 pub(crate) mod runs;
 pub(crate) mod store;
+pub(crate) mod acp;
 pub(crate) mod chat;
 pub(crate) mod serve;
 pub(crate) mod env;

@@ -27,7 +27,7 @@ pub use file_lock::FileLock;
 pub use fingerprint::ContentFingerprint;
 pub use identity::FileIdentity;
 pub use idle_check::check_idle;
-pub(crate) use private_files::create_private_folder;
+pub use private_files::create_private_folder;
 pub use prune::PruneRule;
 pub use replace::{replace, write_whole};
 pub use snapshot::FileSnapshot;

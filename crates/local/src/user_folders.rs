@@ -40,7 +40,10 @@ impl UserFolders {
     }
 
     /// Our state: `$FOXWEDGE_STATE_DIR`, `$XDG_STATE_HOME/foxwedge` or `~/.local/state/foxwedge`.
-    pub(crate) fn state(&self) -> Result<PathBuf, HelpfulError> {
+    ///
+    /// # Errors
+    /// If there is no home folder, and no variable names one.
+    pub fn state(&self) -> Result<PathBuf, HelpfulError> {
         self.variable("FOXWEDGE_STATE_DIR")
             .or_else(|| Some(self.variable("XDG_STATE_HOME")?.join("foxwedge")))
             .or_else(|| Some(self.home()?.join(".local/state/foxwedge")))

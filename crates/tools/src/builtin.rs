@@ -8,6 +8,9 @@ mod write;
 mod edit;
 mod run;
 
+pub(crate) use edit::preview_edit;
+pub(crate) use write::preview_write;
+
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
@@ -61,10 +64,11 @@ pub(crate) fn by_name(
 type FileToolAction = fn(&Value, &FileToolContext<'_>) -> Result<ToolCallResult, ToolRefusal>;
 
 /// Workspace, limits and cancel token of a file tool call.
-struct FileToolContext<'a> {
-    workspace: &'a ToolWorkspace,
-    limits: &'a ToolLimits,
-    cancel: &'a CancelToken,
+pub(crate) struct FileToolContext<'a> {
+    pub(crate) workspace: &'a ToolWorkspace,
+    pub(crate) limits: &'a ToolLimits,
+    pub(crate) cancel: &'a CancelToken,
+    pub(crate) call_id: &'a str,
 }
 
 /// A file tool.
@@ -83,10 +87,15 @@ impl Tool for FileTool {
     fn run<'a>(&'a self, invocation: ToolInvocation<'a>) -> ToolFuture<'a, ToolCallResult> {
         let (action, workspace, limits) =
             (self.action, self.workspace.clone(), self.limits.clone());
-        let input = invocation.input.clone();
+        let (input, call_id) = (invocation.input.clone(), invocation.call_id.to_owned());
         let cancel = CancelToken::new(invocation.stop, self.spec.limit);
         Box::pin(run_blocking(cancel, move |cancel| {
-            let context = FileToolContext { workspace: &workspace, limits: &limits, cancel };
+            let context = FileToolContext {
+                workspace: &workspace,
+                limits: &limits,
+                cancel,
+                call_id: &call_id,
+            };
             action(&input, &context).unwrap_or_else(ToolCallResult::from)
         }))
     }

@@ -144,6 +144,11 @@ impl FileTarget {
         self.write_file(bytes, Some(read), cancel)
     }
 
+    /// Deletes the file.
+    pub(crate) fn remove(&self) -> Result<(), ToolRefusal> {
+        self.folder.remove_file(&self.name).map_err(|error| ToolRefusal::of(&error, &self.path))
+    }
+
     fn write_file(
         &self,
         bytes: &[u8],

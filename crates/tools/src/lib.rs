@@ -20,6 +20,7 @@ mod refusal;
 mod dir_entry_kind;
 mod cancel;
 mod file_target;
+mod file_change;
 mod swap;
 mod walk;
 mod ignore_rules;
@@ -28,6 +29,7 @@ mod process;
 mod random;
 
 pub use builtin::{NAMES, UnknownTool};
+pub use file_change::{FileChange, FileChangeObserver, RestoreError};
 pub use limits::{CommandSettings, ToolLimits};
 pub use output::{CapturedOutput, OutputCapture};
 pub use process::{hide_variables, launch, launched_command};

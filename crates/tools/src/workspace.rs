@@ -16,13 +16,21 @@ use crate::{
     CommandSettings, Tool, ToolLimits, builtin,
     builtin::UnknownTool,
     dir_entry_kind::DirEntryKind,
+    file_change::{FileChangeObserver, SharedObserver},
     path::{display_path, resolve_inside},
     refusal::ToolRefusal,
+    walk::{FolderWalk, WalkFilter},
 };
+
+/// Maximum number of levels that are listed.
+const MAX_DEPTH: usize = 32;
 
 /// The folder that tools work in. Clones share state.
 #[derive(Clone, Debug)]
-pub struct ToolWorkspace(Arc<WorkspaceRoot>);
+pub struct ToolWorkspace {
+    root: Arc<WorkspaceRoot>,
+    observer: Option<SharedObserver>,
+}
 
 #[derive(Debug)]
 struct WorkspaceRoot {
@@ -71,12 +79,40 @@ impl ToolWorkspace {
             return Err(WorkspaceError::NotAFolder(given_path));
         }
         let folder = Dir::open_ambient_dir(&real_path, ambient_authority()).map_err(to_error)?;
-        Ok(ToolWorkspace(Arc::new(WorkspaceRoot { folder, real_path, given_path })))
+        let root = Arc::new(WorkspaceRoot { folder, real_path, given_path });
+        Ok(ToolWorkspace { root, observer: None })
+    }
+
+    /// The same folder, with an observer of the files that tools write in it.
+    #[must_use]
+    pub fn with_observer(self, observer: Arc<dyn FileChangeObserver>) -> ToolWorkspace {
+        ToolWorkspace { observer: Some(SharedObserver(observer)), ..self }
+    }
+
+    pub(crate) fn observer(&self) -> Option<&SharedObserver> {
+        self.observer.as_ref()
+    }
+
+    /// The files below the root without those that `.gitignore` files name, at most `max`. May block.
+    pub fn files(&self, max: usize) -> Vec<String> {
+        let mut files = Vec::new();
+        let Ok(mut walk) = FolderWalk::new(self, Path::new("."), MAX_DEPTH, WalkFilter::Ignored)
+        else {
+            return files;
+        };
+        while files.len() < max
+            && let Some((entry, _)) = walk.next()
+        {
+            if matches!(entry.kind, DirEntryKind::File | DirEntryKind::Link) {
+                files.extend(entry.path.to_str().map(str::to_owned));
+            }
+        }
+        files
     }
 
     /// Path without links.
     pub fn root(&self) -> &Path {
-        &self.0.real_path
+        &self.root.real_path
     }
 
     /// All built-in tools, in the order of [`NAMES`](crate::NAMES).
@@ -107,9 +143,9 @@ impl ToolWorkspace {
     /// The handle of the folder, if the folder still exists.
     pub(crate) fn folder(&self) -> Result<&Dir, ToolRefusal> {
         let missing = || ToolRefusal("the folder of the workspace is gone".to_owned());
-        let metadata = self.0.folder.dir_metadata().map_err(|_| missing())?;
+        let metadata = self.root.folder.dir_metadata().map_err(|_| missing())?;
         match has_name(&metadata) {
-            true => Ok(&self.0.folder),
+            true => Ok(&self.root.folder),
             false => Err(missing()),
         }
     }
@@ -117,12 +153,12 @@ impl ToolWorkspace {
     /// The path of the folder, if it is still the same folder.
     pub(crate) fn current_root(&self) -> Result<&Path, ToolRefusal> {
         let folder = self.folder()?.dir_metadata();
-        let current = Dir::open_ambient_dir(&self.0.real_path, ambient_authority())
+        let current = Dir::open_ambient_dir(&self.root.real_path, ambient_authority())
             .and_then(|current| current.dir_metadata());
         match (folder, current) {
-            (Ok(folder), Ok(current)) if is_same(&folder, &current) => Ok(&self.0.real_path),
+            (Ok(folder), Ok(current)) if is_same(&folder, &current) => Ok(&self.root.real_path),
             (Ok(_) | Err(_), Ok(_) | Err(_)) => {
-                let root = display_path(&self.0.real_path);
+                let root = display_path(&self.root.real_path);
                 Err(ToolRefusal(format!("the folder of the workspace is not at `{root}` any more")))
             }
         }
@@ -130,7 +166,7 @@ impl ToolWorkspace {
 
     /// Resolves a path of a call below the root.
     pub(crate) fn resolve_path(&self, path: &str) -> Result<PathBuf, ToolRefusal> {
-        resolve_inside(path, &[&self.0.given_path, &self.0.real_path])
+        resolve_inside(path, &[&self.root.given_path, &self.root.real_path])
     }
 
     /// Opens a regular file for reading.

@@ -150,14 +150,16 @@ fn is_instruction(message: &str, format: Format) -> bool {
     first.is_some_and(|first| matches!(first.role, ModelRole::System | ModelRole::Developer))
 }
 
-/// The text of a prompt; `None` if the message is not a prompt.
+/// The text of a prompt, without files that were sent with it; `None` if the message is not a
+/// prompt.
 pub(super) fn prompt_text(stored: &ConversationMessage) -> Option<String> {
     let turn = decode_turn(&stored.body, stored.wire).ok()?;
     let mut text = String::new();
     for message in &turn {
         for part in message.parts.iter().filter(|_| message.role == ModelRole::User) {
             match part.content() {
-                ContentPart::Text(part_text) => text.push_str(part_text),
+                ContentPart::Text(part_text) if text.is_empty() => text.push_str(part_text),
+                ContentPart::Text(_) => {}
                 ContentPart::ToolResult(_) => return None,
                 ContentPart::Media(_)
                 | ContentPart::Reasoning(_)

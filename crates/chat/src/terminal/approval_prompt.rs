@@ -7,9 +7,11 @@
 use anstyle::Style;
 use serde_json::Value;
 
-use super::{calls::changed_lines, row::StyledRow};
+use crate::allow_rules::AllowRule;
+
+use super::{calls::changed_lines, diff::limit_lines, row::StyledRow};
 use foxwedge_local::{
-    output::{BOLD, DIM, WARNING},
+    output::{BOLD, WARNING},
     runs::draw::{SignSet, call_subject},
 };
 
@@ -17,6 +19,9 @@ use foxwedge_local::{
 pub(super) const QUIET_MILLIS: u64 = 400;
 /// Maximum number of shown argument lines.
 const MAX_ARGUMENT_LINES: usize = 8;
+
+/// Maximum number of shown lines of a change.
+const MAX_DIFF_LINES: usize = 24;
 
 /// A call that waits for approval.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,6 +32,8 @@ pub(super) struct ApprovalPrompt {
     pub(super) call: String,
     pub(super) tool: String,
     pub(super) input: Value,
+    /// What it would change in a file; empty if that is not known.
+    pub(super) diff: Vec<(Style, String)>,
 }
 
 /// The state of the first prompt.
@@ -43,13 +50,45 @@ pub(super) enum ApprovalPromptStage {
 }
 
 impl ApprovalPrompt {
+    /// The rule that allows this call, and others like it.
+    pub(super) fn rule(&self) -> AllowRule {
+        AllowRule::for_call(&self.tool, &self.input)
+    }
+
+    /// The available keys, in the longest form that fits.
+    pub(super) fn key_hint_row(&self, signs: SignSet, width: usize) -> StyledRow {
+        let rule = self.rule();
+        let (program, folder) =
+            (format!("a always {rule} until the end"), format!("p always {rule} in this folder"));
+        let always = format!("a always {rule}");
+        let forms: [&[&str]; 4] = [
+            &["y yes", &program, &folder, "n no", "t no, with a reason", "Esc stops the run"],
+            &["y yes", &always, "p in this folder", "n no", "t why not", "Esc stop"],
+            &["y yes", "a always", "p kept", "n no", "t why not", "Esc stop"],
+            &["y", "a", "p", "n", "t", "Esc"],
+        ];
+        let row = |hints: &&[&str]| {
+            // The shortest form has no room for dots.
+            let dot = if hints.iter().any(|hint| hint.contains(' ')) { signs.dot() } else { " " };
+            StyledRow::of(WARNING, &format!("  {}", hints.join(dot)))
+        };
+        let rows: Vec<StyledRow> = forms.iter().map(row).collect();
+        let fitting = rows.iter().find(|row| row.width() <= width).or(rows.last());
+        fitting.map(|row| row.fit(width)).unwrap_or_default()
+    }
+
     /// The rows that show the call.
     pub(super) fn rows(&self, signs: SignSet, width: usize) -> Vec<StyledRow> {
         let sign = signs.call(foxwedge_run::ToolStatus::AwaitingApproval).0;
         let head = StyledRow::of(WARNING, &format!("{sign} ")).with(BOLD, &self.tool);
-        let lines = self.argument_lines();
+        let lines = match self.diff.is_empty() {
+            true => limit_lines(self.argument_lines(), MAX_ARGUMENT_LINES),
+            false => limit_lines(self.diff.clone(), MAX_DIFF_LINES),
+        };
         let (first, lines) = match lines.as_slice() {
-            [only] => (head.with(Style::new(), &format!("  {}", only.1)), &[][..]),
+            [only] if self.diff.is_empty() => {
+                (head.with(Style::new(), &format!("  {}", only.1)), &[][..])
+            }
             _ => {
                 let json = foxwedge_run::RawJson::parse(&self.input.to_string());
                 let title = call_subject(None, json.as_ref());
@@ -57,12 +96,8 @@ impl ApprovalPrompt {
             }
         };
         let mut rows = first.wrap(width, "    ");
-        let hidden = lines.len().saturating_sub(MAX_ARGUMENT_LINES);
-        for (style, line) in lines.iter().take(MAX_ARGUMENT_LINES) {
+        for (style, line) in lines {
             rows.push(StyledRow::of(*style, &format!("    {line}")).fit(width));
-        }
-        if hidden > 0 {
-            rows.push(StyledRow::of(DIM, &format!("    … {hidden} more lines")));
         }
         rows
     }
@@ -92,17 +127,6 @@ impl ApprovalPrompt {
     }
 }
 
-/// The available keys, in the longest form that fits.
-pub(super) fn key_hint_row(signs: SignSet, width: usize) -> StyledRow {
-    let long =
-        ["y yes", "a always in this session", "n no", "t no, with a reason", "Esc stops the run"];
-    let short = ["y yes", "a always", "n no", "t why not", "Esc stop"];
-    let bare = ["y", "a", "n", "t", "Esc"];
-    let row = |hints: [&str; 5]| StyledRow::of(WARNING, &format!("  {}", hints.join(signs.dot())));
-    let rows = [long, short].map(row);
-    rows.into_iter().find(|row| row.width() <= width).unwrap_or_else(|| row(bare).fit(width))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,8 +143,13 @@ mod tests {
             ("look", json!({}), "? look  "),
         ];
         for (tool, input, expected) in table {
-            let prompt =
-                ApprovalPrompt { number: 1, call: "c".to_owned(), tool: tool.to_owned(), input };
+            let prompt = ApprovalPrompt {
+                number: 1,
+                call: "c".to_owned(),
+                tool: tool.to_owned(),
+                input,
+                diff: Vec::new(),
+            };
             let rows = prompt.rows(SignSet::Unicode, 60);
             assert_eq!(rows.iter().map(StyledRow::plain).collect::<Vec<_>>().join("\n"), expected);
         }

@@ -2,9 +2,13 @@
 
 use anstyle::Style;
 use foxwedge_run::{RawJson, SharedId, ToolRef, ToolStatus, ToolStatusReason};
+use foxwedge_tools::FileChange;
 use serde_json::Value;
 
-use super::row::StyledRow;
+use super::{
+    diff::{diff_lines, limit_lines},
+    row::StyledRow,
+};
 use crate::call_mark::CallMark;
 use foxwedge_local::{
     output::{ADDED, BOLD, DIM, REMOVED, clean, width},
@@ -20,6 +24,8 @@ const MIN_ABOUT_COLUMNS: usize = 6;
 const MAX_RESULT_LINES: usize = 5;
 /// Maximum number of shown lines of a change.
 const MAX_CHANGED_LINES: usize = 8;
+/// Maximum number of shown lines of a change with numbers.
+const MAX_DIFF_LINES: usize = 60;
 /// Maximum number of result characters that are processed.
 const MAX_RESULT_CHARS: usize = 16 << 10;
 
@@ -147,7 +153,7 @@ impl TerminalCallList {
         tool: &ToolRef,
         (status, reason): (ToolStatus, Option<ToolStatusReason>),
         duration: Option<u64>,
-        content: &RawJson,
+        (content, change): (&RawJson, Option<FileChange>),
         (signs, width): (SignSet, usize),
     ) -> Vec<StyledRow> {
         let Some(at) = self.0.iter().rposition(|call| call.tool == *tool) else {
@@ -158,11 +164,11 @@ impl TerminalCallList {
         let indent = format!("{}    ", "  ".repeat(call.depth));
         rows.extend(
             match status {
-                ToolStatus::Succeeded => call
-                    .input
-                    .as_ref()
-                    .map(|input| changed_lines(&input.value()))
-                    .unwrap_or_default(),
+                ToolStatus::Succeeded => match (change, &call.input) {
+                    (Some(change), _) => limit_lines(diff_lines(&change), MAX_DIFF_LINES),
+                    (None, Some(input)) => changed_lines(&input.value()),
+                    (None, None) => Vec::new(),
+                },
                 ToolStatus::Failed | ToolStatus::Interrupted | ToolStatus::Denied => {
                     result_tail(content)
                 }
@@ -248,13 +254,7 @@ pub(super) fn changed_lines(input: &Value) -> Vec<(Style, String)> {
     let new = new.get(..new.len() - unchanged).unwrap_or_default();
     let removed = old.iter().map(|line| (REMOVED, format!("- {line}")));
     let added = new.iter().map(|line| (ADDED, format!("+ {line}")));
-    let mut lines: Vec<(Style, String)> = removed.chain(added).collect();
-    let hidden = lines.len().saturating_sub(MAX_CHANGED_LINES);
-    if hidden > 1 {
-        lines.truncate(MAX_CHANGED_LINES);
-        lines.push((DIM, format!("… {hidden} more lines")));
-    }
-    lines
+    limit_lines(removed.chain(added).collect(), MAX_CHANGED_LINES)
 }
 
 #[cfg(test)]
@@ -285,7 +285,7 @@ mod tests {
             &tool("1"),
             (status, reason),
             Some(3_140),
-            &RawJson::string(output),
+            (&RawJson::string(output), None),
             (SignSet::Unicode, 60),
         );
         rows.iter().map(StyledRow::plain).collect::<Vec<_>>().join("\n")

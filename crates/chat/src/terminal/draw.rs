@@ -4,17 +4,18 @@
 use anstyle::Style;
 
 use super::{
-    approval_prompt::{ApprovalPromptStage, key_hint_row},
+    approval_prompt::ApprovalPromptStage,
+    markdown::dim_row,
     row::StyledRow,
-    screen::{ScreenWork, TerminalScreen},
+    screen::{MAX_OFFERED_FILES, ScreenWork, TerminalScreen},
 };
 use foxwedge_local::{
     output::{BOLD, DIM, FRAME, WARNING, width as columns},
     runs::draw::SignSet,
 };
 
-/// Maximum rows of incomplete text.
-const MAX_TEXT_ROWS: usize = 8;
+/// Maximum rows of incomplete text in a small terminal.
+const MIN_TEXT_ROWS: usize = 8;
 /// Maximum rows of calls.
 const MAX_CALL_ROWS: usize = 8;
 /// Maximum rows of queued prompts.
@@ -135,16 +136,16 @@ impl LiveSection {
 }
 
 fn text_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
-    let thoughts =
-        if screen.thought.shown { screen.thought.flow.live_rows(width - 1) } else { Vec::new() };
-    let dim = |row: &StyledRow| {
-        let mut dimmed = StyledRow::of(DIM, &format!("{} ", screen.signs.thought()));
-        row.pieces().iter().for_each(|(_, text)| dimmed.push(DIM, text));
-        dimmed.fit(width)
+    let thoughts = match screen.thought.shown {
+        true => screen.thought.flow.live_rows(screen.thought_page()),
+        false => Vec::new(),
     };
-    let mut rows: Vec<StyledRow> = thoughts.iter().map(dim).collect();
-    rows.extend(screen.flow.live_rows(width));
-    let skip = rows.len().saturating_sub(MAX_TEXT_ROWS);
+    let mark = format!("{} ", screen.signs.thought());
+    let mut rows: Vec<StyledRow> =
+        thoughts.iter().map(|row| dim_row(&mark, row).fit(width)).collect();
+    rows.extend(screen.flow.live_rows(screen.page()));
+    // An open block, such as a table, is shown as far as the terminal has room.
+    let skip = rows.len().saturating_sub(MIN_TEXT_ROWS.max(screen.height / 2));
     rows.split_off(skip)
 }
 
@@ -157,7 +158,7 @@ fn question_rows(screen: &TerminalScreen, width: usize, now: u64) -> Vec<StyledR
         }
         ApprovalPromptStage::New | ApprovalPromptStage::Shown(_) | ApprovalPromptStage::Focused => {
             if screen.accepts_answer(now) {
-                rows.push(key_hint_row(screen.signs, width));
+                rows.push(prompt.key_hint_row(screen.signs, width));
             } else if !screen.editor.is_empty() {
                 let text = "  Tab focuses the question; your text is kept";
                 rows.push(StyledRow::of(WARNING, text).fit(width));
@@ -210,6 +211,14 @@ fn status_rows(
         }
         ScreenWork::Idle => return Vec::new(),
         ScreenWork::Busy { presses: 0, .. } if !screen.asks.is_empty() => return Vec::new(),
+        ScreenWork::Busy { presses: 0, .. } if screen.waiting.is_some() => {
+            let (until, why) = screen.waiting.clone().unwrap_or_default();
+            let time = short_time(until.saturating_sub(now).div_ceil(1000));
+            let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
+            StyledRow::of(FRAME, &format!("{} ", spinner_sign(screen.signs, frame)))
+                .with(WARNING, &format!("next attempt in {time}"))
+                .with(DIM, &format!("{dot}Esc stops it{dot}{why}"))
+        }
         ScreenWork::Busy { presses: 0, since } => {
             let (what, since) = match screen.thought.since {
                 Some(since) => ("thinking", since),
@@ -217,8 +226,7 @@ fn status_rows(
             };
             let time = match now.saturating_sub(since) / 1000 {
                 0 => String::new(),
-                seconds @ ..60 => format!(" {seconds}s"),
-                seconds => format!(" {}m {:02}s", seconds / 60, seconds % 60),
+                seconds => format!(" {}", short_time(seconds)),
             };
             let text = format!("{what}{time}");
             StyledRow::of(FRAME, &format!("{} ", spinner_sign(screen.signs, frame)))
@@ -236,6 +244,14 @@ fn status_rows(
     vec![row.fit(width)]
 }
 
+/// Seconds, or minutes and seconds.
+fn short_time(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        _ => format!("{}m {:02}s", seconds / 60, seconds % 60),
+    }
+}
+
 /// The current sign of the spinner.
 fn spinner_sign(signs: SignSet, frame: Option<usize>) -> &'static str {
     const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -248,9 +264,36 @@ fn spinner_sign(signs: SignSet, frame: Option<usize>) -> &'static str {
     }
 }
 
+/// What can be typed.
+const KEY_HELP: [(&str, &str); 10] = [
+    ("/", "lists commands"),
+    ("@file", "adds a file or a picture to the prompt; Tab completes it"),
+    ("!command", "runs a command; the next prompt tells the model"),
+    ("Alt-Enter", "new line (also Ctrl-J)"),
+    ("Esc", "stops; twice, clears the input"),
+    ("Up, Down", "earlier prompts"),
+    ("Ctrl-O", "shows or hides thoughts"),
+    ("Ctrl-L", "draws the screen again"),
+    ("Ctrl-Z", "suspends"),
+    ("Ctrl-D", "leaves"),
+];
+
+fn help_row(name: &str, help: &str, columns_of_name: usize, width: usize) -> StyledRow {
+    let space = " ".repeat(columns_of_name.saturating_sub(columns(name)));
+    StyledRow::of(FRAME, &format!("  {name}")).with(DIM, &format!("{space}{help}")).fit(width)
+}
+
 /// The rows below the editor: commands while one is typed, otherwise the status line.
 fn footer_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
-    let rows = command_rows(screen, width);
+    let mut rows = command_rows(screen, width);
+    if screen.editor.text() == "?" {
+        rows.extend(KEY_HELP.iter().map(|(keys, help)| help_row(keys, help, 12, width)));
+    }
+    let files = screen.matching_files();
+    rows.extend(files.iter().take(MAX_OFFERED_FILES).map(|file| help_row(file, "", 0, width)));
+    if let Some(more @ 1..) = files.len().checked_sub(MAX_OFFERED_FILES) {
+        rows.push(StyledRow::of(DIM, &format!("  and {more} more")).fit(width));
+    }
     match (rows.is_empty(), screen.status.is_empty()) {
         (false, _) => rows,
         (true, false) => vec![StyledRow::of(DIM, &format!("  {}", screen.status)).fit(width)],

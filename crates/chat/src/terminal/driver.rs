@@ -1,6 +1,7 @@
 //! The event loop of the terminal: waits for events, passes them to the screen and performs the
 //! resulting actions. Runs execute in the same task, so nothing is shown before it has happened.
 
+mod file_lister;
 mod input;
 mod signals;
 
@@ -25,6 +26,7 @@ use tokio::{
 };
 
 use self::{
+    file_lister::FileLister,
     input::{KeyboardReader, TerminalInputEvent},
     signals::{TerminalSignal, TerminalSignals},
 };
@@ -32,6 +34,7 @@ use super::{
     InterruptDelivery, RunController, TerminalApprovalInbox, TerminalHost, TerminalStart,
     approval_prompt::ApprovalPrompt,
     approver::TerminalApprovalRequest,
+    diff::diff_lines,
     draw,
     guard::{self, TerminalGuard},
     keys::TerminalKey,
@@ -91,6 +94,7 @@ struct TerminalDriver {
     question_count: u64,
     loop_events: (mpsc::UnboundedSender<LoopEvent>, mpsc::UnboundedReceiver<LoopEvent>),
     errors: mpsc::UnboundedReceiver<String>,
+    files: FileLister,
     /// Actions to perform one by one while no work is in progress.
     queued_actions: VecDeque<ScreenAction>,
     /// Interrupts that arrived before the run could receive them.
@@ -125,6 +129,7 @@ impl TerminalDriver {
         let (sender, errors) = mpsc::unbounded_channel();
         let queue_writer =
             PromptQueueWriter::new(Arc::clone(&controller), start.queued.clone(), sender);
+        let files = FileLister::new(start.workspace.clone());
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         let signs = if is_set("FOXWEDGE_ASCII") { SignSet::Ascii } else { SignSet::here() };
         let colors = match anstream::AutoStream::choice(&std::io::stdout()) {
@@ -144,6 +149,7 @@ impl TerminalDriver {
             question_count: 0,
             loop_events: mpsc::unbounded_channel(),
             errors,
+            files,
             queued_actions: VecDeque::new(),
             pending_interrupts: 0,
             clock: Instant::now(),
@@ -237,6 +243,10 @@ impl TerminalDriver {
                     });
                     actions
                 }
+                Some(files) = self.files.listed.1.recv() => {
+                    self.screen.files = files;
+                    Vec::new()
+                }
                 done = &mut work => return Ok(TerminalWaitOutcome::Done(done)),
                 () = sleep(due) => Vec::new(),
             };
@@ -282,8 +292,11 @@ impl TerminalDriver {
             }
             ScreenAction::SaveQueue(queue) => self.queue_writer.save(queue),
             ScreenAction::Decide { number, decision, always } => {
-                if let Some(tool) = always {
-                    self.questions.allow(&tool);
+                if let Some((rule, scope)) = always
+                    && let Err(error) = self.questions.allow(rule, scope)
+                {
+                    let message = format!("the rule holds, but cannot be kept: {error}");
+                    self.screen.show_error(&ScreenError { message, help: None });
                 }
                 if let Some(reply) = self.replies.remove(&number) {
                     let _ = reply.send(decision);
@@ -356,7 +369,11 @@ impl TerminalDriver {
         match input_event {
             TerminalInputEvent::Key(key, at) => {
                 let at = at.saturating_duration_since(self.clock).as_millis();
-                self.screen.on_key(key, u64::try_from(at).unwrap_or(u64::MAX))
+                let actions = self.screen.on_key(key, u64::try_from(at).unwrap_or(u64::MAX));
+                if self.screen.mention().is_some() {
+                    self.files.refresh();
+                }
+                actions
             }
             TerminalInputEvent::Resized => {
                 self.resize();
@@ -368,9 +385,11 @@ impl TerminalDriver {
 
     fn add_question(&mut self, question: TerminalApprovalRequest) {
         self.question_count += 1;
-        let TerminalApprovalRequest { call, tool, input, reply } = question;
-        self.replies.insert(self.question_count, reply);
-        self.screen.add_question(ApprovalPrompt { number: self.question_count, call, tool, input });
+        let TerminalApprovalRequest { call, tool, input, change, reply } = question;
+        let (number, diff) = (self.question_count, change.map(|change| diff_lines(&change)));
+        self.replies.insert(number, reply);
+        let diff = diff.unwrap_or_default();
+        self.screen.add_question(ApprovalPrompt { number, call, tool, input, diff });
     }
 
     /// Paints changes. Returns the time until the next change without an event.

@@ -7,6 +7,9 @@ use foxwedge_local::output::is_harmful;
 
 /// Size limit of the text.
 const MAX_TEXT_BYTES: usize = 16 << 20;
+/// Pasted text beyond this is shown as a label.
+const MAX_PASTED_LINES: usize = 5;
+const MAX_PASTED_BYTES: usize = 1_000;
 /// Maximum number of prompts in the history.
 const MAX_HISTORY: usize = 1_000;
 /// Bytes around the cursor that are laid out for drawing.
@@ -20,6 +23,8 @@ pub(super) struct PromptEditor {
     cursor: usize,
     /// The last killed text, for yank.
     killed: String,
+    /// Long pasted texts, by the label that stands for each.
+    pastes: Vec<(String, String)>,
     /// Earlier texts, oldest first.
     history: Vec<String>,
     /// The position in the history, and the text that was in the editor before browsing.
@@ -98,7 +103,7 @@ impl PromptEditor {
             TerminalKey::Char(c) => return self.insert(c.encode_utf8(&mut [0; 4])),
             TerminalKey::Paste(text) => {
                 // Terminals paste line breaks as `\r` or `\r\n`.
-                return self.insert(&text.replace("\r\n", "\n").replace('\r', "\n"));
+                return self.paste(text.replace("\r\n", "\n").replace('\r', "\n"));
             }
             TerminalKey::NewLine => return self.insert("\n"),
             TerminalKey::Enter if self.text_before().ends_with('\\') => {
@@ -106,7 +111,7 @@ impl PromptEditor {
                 return self.insert("\n");
             }
             TerminalKey::Enter => return EditorOutcome::Submit,
-            TerminalKey::Backspace => self.remove(self.left(), self.cursor),
+            TerminalKey::Backspace => self.remove(self.label_start(), self.cursor),
             TerminalKey::Delete => self.remove(self.cursor, self.right()),
             TerminalKey::DeleteWordBack => self.kill(self.word_left(), self.cursor),
             TerminalKey::DeleteWord => self.kill(self.cursor, self.word_right()),
@@ -151,6 +156,54 @@ impl PromptEditor {
         self.text.insert_str(self.cursor, text);
         self.cursor += text.len();
         EditorOutcome::Handled
+    }
+
+    /// Inserts pasted text. Many lines are shown as a label, so that they do not fill the screen.
+    fn paste(&mut self, text: String) -> EditorOutcome {
+        let lines = text.trim_end_matches('\n').split('\n').count();
+        if lines <= MAX_PASTED_LINES && text.len() <= MAX_PASTED_BYTES {
+            return self.insert(&text);
+        }
+        if self.expand(&self.text).len() + text.len() > MAX_TEXT_BYTES {
+            return EditorOutcome::Full;
+        }
+        let label = |number: usize| match (number, lines) {
+            (1, 1) => format!("[pasted {} characters]", text.chars().count()),
+            (1, lines) => format!("[pasted {lines} lines]"),
+            (number, lines) => format!("[pasted {lines} lines, {number}]"),
+        };
+        let is_free = |label: &String| self.pastes.iter().all(|(taken, _)| taken != label);
+        let label = (1..).map(label).find(is_free).unwrap_or_default();
+        let outcome = self.insert(&label);
+        self.pastes.push((label, text));
+        outcome
+    }
+
+    /// A text with what its labels stand for.
+    pub(super) fn expand(&self, text: &str) -> String {
+        let mut expanded = text.to_owned();
+        for (label, pasted) in &self.pastes {
+            expanded = expanded.replacen(label.as_str(), pasted, 1);
+        }
+        expanded
+    }
+
+    /// Where the character before the cursor starts, or the label that ends there.
+    fn label_start(&self) -> usize {
+        let before = self.text_before();
+        let label = self.pastes.iter().find(|(label, _)| before.ends_with(label.as_str()));
+        label.map_or_else(|| self.left(), |(label, _)| self.cursor - label.len())
+    }
+
+    /// The last word before the cursor.
+    pub(super) fn word_before(&self) -> &str {
+        self.text_before().rsplit(char::is_whitespace).next().unwrap_or_default()
+    }
+
+    /// Replaces the last word before the cursor.
+    pub(super) fn replace_word(&mut self, word: &str) {
+        self.remove(self.cursor - self.word_before().len(), self.cursor);
+        self.insert(word);
     }
 
     fn remove(&mut self, from: usize, to: usize) {
@@ -323,145 +376,4 @@ fn at_column(text: &str, start: usize, column: usize) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The text with the cursor as `|`.
-    fn edited(before: &str, keys: &[TerminalKey]) -> String {
-        let mut editor = editor(before);
-        for key in keys {
-            editor.apply_key(key);
-        }
-        marked(&editor)
-    }
-
-    fn editor(marked: &str) -> PromptEditor {
-        let at = marked.find('|').unwrap_or(marked.len());
-        PromptEditor { text: marked.replace('|', ""), cursor: at, ..PromptEditor::default() }
-    }
-
-    fn marked(editor: &PromptEditor) -> String {
-        format!("{}|{}", editor.text_before(), editor.text_after())
-    }
-
-    #[test]
-    fn keys_change_the_text() {
-        let table: [(&str, &[TerminalKey], &str); 28] = [
-            ("|", &[TerminalKey::Char('a'), TerminalKey::Char('中')], "a中|"),
-            ("ab|c", &[TerminalKey::Backspace], "a|c"),
-            ("|c", &[TerminalKey::Backspace], "|c"),
-            ("a|bc", &[TerminalKey::Delete], "a|c"),
-            ("a|", &[TerminalKey::Delete], "a|"),
-            ("中文|", &[TerminalKey::Left, TerminalKey::Left, TerminalKey::Left], "|中文"),
-            ("e\u{301}|x", &[TerminalKey::Left], "|e\u{301}x"),
-            ("|e\u{301}x", &[TerminalKey::Right], "e\u{301}|x"),
-            ("xe\u{301}|", &[TerminalKey::Backspace], "x|"),
-            ("one two|", &[TerminalKey::WordLeft], "one |two"),
-            ("one two  |", &[TerminalKey::WordLeft, TerminalKey::WordLeft], "|one two  "),
-            ("|one two", &[TerminalKey::WordRight], "one| two"),
-            ("one two|", &[TerminalKey::DeleteWordBack], "one |"),
-            ("|one two", &[TerminalKey::DeleteWord], "| two"),
-            ("one\ntw|o", &[TerminalKey::Home], "one\n|two"),
-            ("o|ne\ntwo", &[TerminalKey::End], "one|\ntwo"),
-            ("o|ne\ntwo", &[TerminalKey::KillToEnd], "o|\ntwo"),
-            ("one|\ntwo", &[TerminalKey::KillToEnd], "one|two"),
-            ("one\ntw|o", &[TerminalKey::KillToStart], "one\n|o"),
-            (
-                "one two|",
-                &[TerminalKey::DeleteWordBack, TerminalKey::Home, TerminalKey::Yank],
-                "two|one ",
-            ),
-            ("one\ntw|o", &[TerminalKey::Up], "on|e\ntwo"),
-            ("longer\nab|", &[TerminalKey::Up, TerminalKey::Down], "longer\nab|"),
-            ("中文\nabc|", &[TerminalKey::Up], "中文|\nabc"),
-            ("a\n|", &[TerminalKey::Up, TerminalKey::Down], "a\n|"),
-            ("a|", &[TerminalKey::NewLine, TerminalKey::Char('b')], "a\nb|"),
-            ("a\\|", &[TerminalKey::Enter], "a\n|"),
-            ("|", &[TerminalKey::Paste("a\r\nb\rc".to_owned())], "a\nb\nc|"),
-            ("|", &[TerminalKey::Up, TerminalKey::Down, TerminalKey::Yank], "|"),
-        ];
-        for (before, keys, expected) in table {
-            assert_eq!(edited(before, keys), expected, "{before} {keys:?}");
-        }
-    }
-
-    #[test]
-    fn browsing_the_history_keeps_the_current_text() {
-        let mut editor = PromptEditor::new(vec!["first".to_owned(), "second\nline".to_owned()]);
-        editor.set("typed");
-        let steps = [
-            (TerminalKey::Up, "second\nline|"),
-            (TerminalKey::Up, "seco|nd\nline"),
-            (TerminalKey::Up, "first|"),
-            (TerminalKey::Up, "first|"),
-            (TerminalKey::Down, "second\nline|"),
-            (TerminalKey::Down, "typed|"),
-            (TerminalKey::Down, "typed|"),
-        ];
-        for (key, expected) in steps {
-            editor.apply_key(&key);
-            assert_eq!(marked(&editor), *expected);
-        }
-    }
-
-    #[test]
-    fn history_skips_repeated_and_blank_texts() {
-        let mut editor = PromptEditor::default();
-        for text in ["one", "one", "  ", "two"] {
-            editor.set(text);
-            assert_eq!(editor.take(), text);
-        }
-        assert_eq!(editor.history, ["one", "two"]);
-        assert!(editor.is_empty());
-        editor.set("kept elsewhere");
-        assert_eq!(editor.put_aside(), "kept elsewhere");
-        assert_eq!(editor.history, ["one", "two"]);
-    }
-
-    #[test]
-    fn view_is_wrapped_and_contains_the_cursor() {
-        // The text, width and height, the rows, and the cursor.
-        type Case = (&'static str, (usize, usize), &'static [&'static str], (usize, usize));
-        let table: [Case; 9] = [
-            ("|", (10, 3), &[""], (0, 0)),
-            ("abc|", (10, 3), &["abc"], (0, 3)),
-            ("abcdef|", (4, 9), &["abc", "def"], (1, 3)),
-            ("abc|def", (4, 9), &["abc", "def"], (1, 0)),
-            ("a\n|b", (4, 9), &["a", "b"], (1, 0)),
-            ("a\n|", (4, 9), &["a", ""], (1, 0)),
-            ("中文|", (4, 9), &["中", "文"], (1, 2)),
-            ("a\u{1b}[2J\t|", (20, 1), &["a\u{fffd}[2J    "], (0, 9)),
-            ("1\n2\n3\n4\n|5\n6\n7", (9, 3), &["4", "5", "6"], (1, 0)),
-        ];
-        for (text, (width, height), rows, cursor) in table {
-            let view = editor(text).view(width, height);
-            assert_eq!(view.rows, rows, "{text:?}");
-            assert_eq!((view.row, view.column), cursor, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn large_text_is_handled() {
-        let text = "many words\nin many lines, and one 中 of them ".repeat(200_000);
-        let mut editor = PromptEditor::default();
-        assert_eq!(editor.apply_key(&TerminalKey::Paste(text.clone())), EditorOutcome::Handled);
-        for key in [
-            TerminalKey::Left,
-            TerminalKey::WordLeft,
-            TerminalKey::Up,
-            TerminalKey::Char('x'),
-            TerminalKey::Home,
-            TerminalKey::Delete,
-        ] {
-            for _ in 0..20 {
-                editor.apply_key(&key);
-                let view = editor.view(80, 10);
-                assert!(view.rows.len() <= 10 && view.row < view.rows.len());
-            }
-        }
-        assert_eq!(editor.apply_key(&TerminalKey::Paste(text)), EditorOutcome::Full);
-        let one_line =
-            PromptEditor { text: "x".repeat(1 << 20), cursor: 1 << 19, ..PromptEditor::default() };
-        assert_eq!(one_line.view(20, 5).rows.len(), 5);
-    }
-}
+mod tests;

@@ -1,227 +1,230 @@
-//! Streams the model's text to rows: complete lines become rows, the last line waits. Some Markdown
-//! is styled; no character is removed.
+//! Streams the model's Markdown to rows: finished blocks become rows at once and stay, the open block
+//! is rendered again with every delta. Lines of code are rows as soon as they are complete, and so
+//! are the finished items of a list.
 
-use anstyle::Style;
+mod blocks;
+mod highlight;
+mod render;
+mod table;
 
-use super::row::StyledRow;
-use foxwedge_local::output::{BOLD, DIM, HELP};
+use blocks::{MarkdownBlock, MarkdownBlockKind, split_blocks};
+use highlight::CodeHighlighter;
+use render::{code_edge, render};
 
-/// Size limit of a waiting line. Rows of a longer line are emitted before it ends.
+use super::row::{StyledRow, sanitize};
+use foxwedge_local::{output::DIM, runs::draw::SignSet};
+
+/// Size limit of an incomplete line. A longer one is printed before it ends.
 const MAX_LINE_BYTES: usize = 4 << 10;
+/// Size limit of an open block. A longer one is printed before it ends.
+const MAX_OPEN_BYTES: usize = 16 << 10;
+
+/// Where Markdown is rendered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MarkdownPage {
+    pub(super) width: usize,
+    pub(super) signs: SignSet,
+}
 
 /// A streamed text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MarkdownFlow {
+    /// The complete lines of the open block, sanitized.
+    open: String,
     /// The incomplete line.
     line: String,
-    /// The fence that ends the current code block.
-    fence: Option<String>,
-    /// Empty lines that wait for the next line, so that a text does not end in empty lines.
-    empty: usize,
-    /// Whether any row was emitted.
+    /// The code block that the lines belong to.
+    code: Option<OpenCode>,
+    /// The number of the first item in `open`, if earlier items of its list were printed.
+    number: Option<u64>,
+    /// Whether a blank row separates `open` from what was printed.
+    gap: bool,
+    /// Whether any row was printed.
     begun: bool,
 }
 
+/// A fenced code block whose end has not come.
+#[derive(Clone, Debug)]
+struct OpenCode {
+    fence: String,
+    indent: usize,
+    highlighter: CodeHighlighter,
+}
+
 impl MarkdownFlow {
-    /// Appends a delta and returns the complete rows.
-    pub(super) fn push(&mut self, delta: &str, width: usize) -> Vec<StyledRow> {
+    /// Appends a delta and returns the finished rows.
+    pub(super) fn push(&mut self, delta: &str, page: MarkdownPage) -> Vec<StyledRow> {
         let mut rows = Vec::new();
         for part in delta.split_inclusive('\n') {
             self.line.push_str(part);
             if part.ends_with('\n') {
-                let line = std::mem::take(&mut self.line);
-                self.finish_line(line.trim_end(), width, &mut rows);
+                self.finish_line(page, &mut rows);
+                if self.code.is_none() {
+                    self.print_finished(page, &mut rows);
+                }
             } else if self.line.len() > MAX_LINE_BYTES {
-                let mut wrapped = style_line(&self.line).wrap(width, "");
-                // The last row may still grow.
-                let last = wrapped.pop().unwrap_or_default();
-                rows.append(&mut self.take_empty_rows());
-                rows.append(&mut wrapped);
-                self.line = last.pieces().iter().map(|(_, text)| text.as_str()).collect();
+                self.print_long_line(page, &mut rows);
             }
         }
         rows
     }
 
     /// Ends the text and returns the remaining rows.
-    pub(super) fn close(&mut self, width: usize) -> Vec<StyledRow> {
+    pub(super) fn close(&mut self, page: MarkdownPage) -> Vec<StyledRow> {
         let mut rows = Vec::new();
-        let line = std::mem::take(&mut self.line);
-        self.finish_line(line.trim_end(), width, &mut rows);
+        if !self.line.is_empty() {
+            self.finish_line(page, &mut rows);
+            self.print_finished(page, &mut rows);
+        }
+        if self.code.take().is_some() {
+            rows.push(code_edge(page, ""));
+        }
+        self.print(self.open.len(), page, &mut rows);
         *self = MarkdownFlow::default();
         rows
     }
 
-    /// The rows of the incomplete line so far.
-    pub(super) fn live_rows(&self, width: usize) -> Vec<StyledRow> {
-        let line = self.line.trim_end();
-        if line.is_empty() { Vec::new() } else { style_line(line).wrap(width, &wrap_indent(line)) }
+    /// The rows of the open block so far.
+    pub(super) fn live_rows(&self, page: MarkdownPage) -> Vec<StyledRow> {
+        let line = sanitize(self.line.trim_end());
+        if let Some(code) = &self.code {
+            let row = code.highlighter.clone().row(strip_indent(&line, code.indent));
+            return if line.is_empty() { Vec::new() } else { vec![row.fit(page.width)] };
+        }
+        let text = format!("{}{line}", self.open);
+        let mut rows = render(&text, page, self.number);
+        if self.begun && self.gap && !rows.is_empty() {
+            rows.insert(0, StyledRow::new());
+        }
+        rows.iter().map(|row| row.fit(page.width)).collect()
     }
 
-    fn finish_line(&mut self, line: &str, width: usize, rows: &mut Vec<StyledRow>) {
-        if line.is_empty() {
-            self.empty += usize::from(self.begun);
+    /// Ends the incomplete line: adds it to the open block, or prints it as code.
+    fn finish_line(&mut self, page: MarkdownPage, rows: &mut Vec<StyledRow>) {
+        let line = std::mem::take(&mut self.line);
+        let line = sanitize(line.trim_end_matches(['\n', '\r']));
+        let Some(code) = &mut self.code else {
+            self.open.push_str(line.trim_end_matches('\r'));
+            self.open.push('\n');
+            return;
+        };
+        if ends_code(&line, &code.fence) {
+            self.code = None;
+            rows.push(code_edge(page, ""));
+        } else {
+            rows.push(code.highlighter.row(strip_indent(&line, code.indent)));
+        }
+    }
+
+    /// Prints what later lines cannot change.
+    fn print_finished(&mut self, page: MarkdownPage, rows: &mut Vec<StyledRow>) {
+        if self.open.len() > MAX_OPEN_BYTES {
+            return self.print(self.open.len(), page, rows);
+        }
+        let Some(MarkdownBlock { start, kind }) = split_blocks(&self.open).pop() else {
+            // Only blank lines.
+            self.gap |= !self.open.is_empty();
+            self.open.clear();
+            return;
+        };
+        self.print(start, page, rows);
+        let blank_below = self.open.ends_with("\n\n");
+        match kind {
+            MarkdownBlockKind::Line => self.print(self.open.len(), page, rows),
+            MarkdownBlockKind::UntilBlank if blank_below => self.print(self.open.len(), page, rows),
+            MarkdownBlockKind::List { item, index, number } if item > start => {
+                let next = number.map(|number| self.number.unwrap_or(number) + index);
+                self.print(item - start, page, rows);
+                self.number = next;
+            }
+            MarkdownBlockKind::Code { language } => self.open_code(&language, page, rows),
+            MarkdownBlockKind::UntilBlank
+            | MarkdownBlockKind::List { .. }
+            | MarkdownBlockKind::Other => {}
+        }
+    }
+
+    /// Prints the first bytes of the open block.
+    fn print(&mut self, end: usize, page: MarkdownPage, rows: &mut Vec<StyledRow>) {
+        let rest = self.open.split_off(end);
+        let text = std::mem::replace(&mut self.open, rest);
+        if text.is_empty() {
             return;
         }
-        rows.append(&mut self.take_empty_rows());
-        let trimmed = line.trim_start();
-        match &self.fence {
-            Some(fence) => {
-                // Lines of code are not wrapped, so that they can be copied.
-                let ends =
-                    trimmed.starts_with(fence) && trimmed.trim_matches(['`', '~']).is_empty();
-                rows.push(StyledRow::of(if ends { DIM } else { Style::new() }, line));
-                if ends {
-                    self.fence = None;
-                }
-            }
-            None => match fence_mark(trimmed) {
-                Some(mark) => {
-                    rows.push(StyledRow::of(DIM, line));
-                    self.fence = Some(mark);
-                }
-                None => rows.append(&mut style_line(line).wrap(width, &wrap_indent(line))),
-            },
+        let mut new = render(&text, page, self.number.take());
+        if !new.is_empty() {
+            self.print_gap(rows);
+            rows.append(&mut new);
+        }
+        self.gap |= text.ends_with("\n\n");
+    }
+
+    fn print_gap(&mut self, rows: &mut Vec<StyledRow>) {
+        if std::mem::take(&mut self.gap) && self.begun {
+            rows.push(StyledRow::new());
+        }
+        self.begun = true;
+    }
+
+    /// Starts the code block that the open text begins with.
+    fn open_code(&mut self, language: &str, page: MarkdownPage, rows: &mut Vec<StyledRow>) {
+        let open = std::mem::take(&mut self.open);
+        let mut lines = open.lines();
+        let head = lines.next().unwrap_or_default();
+        let bare = head.trim_start();
+        let mark = if bare.starts_with('~') { '~' } else { '`' };
+        self.print_gap(rows);
+        rows.push(code_edge(page, language));
+        self.code = Some(OpenCode {
+            fence: bare.chars().take_while(|c| *c == mark).collect(),
+            indent: head.len() - bare.len(),
+            highlighter: CodeHighlighter::new(language),
+        });
+        for line in lines {
+            self.line = format!("{line}\n");
+            self.finish_line(page, rows);
         }
     }
 
-    /// Takes the waiting empty lines.
-    fn take_empty_rows(&mut self) -> Vec<StyledRow> {
-        self.begun = true;
-        vec![StyledRow::new(); std::mem::take(&mut self.empty)]
+    /// Prints the part of a very long line that ends at a space.
+    fn print_long_line(&mut self, page: MarkdownPage, rows: &mut Vec<StyledRow>) {
+        let end = self.line.rfind(' ').map_or(self.line.len(), |at| at + 1);
+        let rest = self.line.split_off(end);
+        self.finish_line(page, rows);
+        if self.code.is_none() {
+            self.print(self.open.len(), page, rows);
+        }
+        self.line = rest;
     }
 }
 
-/// The fence of a line that starts a code block.
-fn fence_mark(line: &str) -> Option<String> {
-    let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = line.chars().take_while(|c| *c == mark).count();
-    (length >= 3).then(|| mark.to_string().repeat(length))
+/// Rows that show a whole text.
+pub(super) fn render_text(text: &str, page: MarkdownPage) -> Vec<StyledRow> {
+    let mut flow = MarkdownFlow::default();
+    let mut rows = flow.push(text, page);
+    rows.extend(flow.close(page));
+    rows
 }
 
-/// The indent of wrapped rows: aligns the text of list items.
-fn wrap_indent(line: &str) -> String {
-    let bare = line.trim_start();
-    let spaces = line.len() - bare.len();
-    let mark = match bare.split_once(' ') {
-        Some(("-" | "*" | "+" | ">", _)) => 2,
-        Some((number, _)) if is_number(number) => number.len() + 1,
-        Some(_) | None => 0,
-    };
-    " ".repeat((spaces + mark).min(16))
+/// Rows of dimmed text, for thoughts.
+pub(super) fn dim_row(mark: &str, row: &StyledRow) -> StyledRow {
+    let mut dimmed = StyledRow::of(DIM, mark);
+    row.pieces().iter().for_each(|(_, text)| dimmed.push(DIM, text));
+    dimmed
 }
 
-/// `1.` or `1)`.
-fn is_number(word: &str) -> bool {
-    let digits = word.strip_suffix(['.', ')']).unwrap_or_default();
-    (1..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+/// Whether a line ends the code block of a fence.
+fn ends_code(line: &str, fence: &str) -> bool {
+    let bare = line.trim();
+    let mark = fence.chars().next().unwrap_or('`');
+    bare.starts_with(fence) && bare.chars().all(|c| c == mark)
 }
 
-/// Styles headings, bold text and inline code. The characters stay the same.
-fn style_line(line: &str) -> StyledRow {
-    let bare = line.trim_start_matches('#');
-    if (1..=6).contains(&(line.len() - bare.len())) && bare.starts_with(' ') {
-        return StyledRow::of(BOLD, line);
-    }
-    let mut row = StyledRow::new();
-    let mut rest = line;
-    while let Some(at) = rest.find(['`', '*']) {
-        let (before, from) = rest.split_at(at);
-        row.push(Style::new(), before);
-        let marks = from.len() - from.trim_start_matches(['`', '*']).len();
-        let mark = from.get(..marks).unwrap_or_default();
-        let inside = from.get(marks..).unwrap_or_default();
-        let style = match mark {
-            "`" | "``" => Some(HELP),
-            "**" => Some(BOLD),
-            _ => None,
-        };
-        let end = inside.find(mark).filter(|end| *end > 0 && !inside.starts_with(' '));
-        let (text, style) = match (style, end) {
-            (Some(style), Some(end)) => (from.get(..marks + end + marks), style),
-            (Some(_), None) | (None, _) => (Some(mark), Style::new()),
-        };
-        let text = text.unwrap_or(from);
-        row.push(style, text);
-        rest = from.get(text.len()..).unwrap_or_default();
-    }
-    row.push(Style::new(), rest);
-    row
+/// Removes the indent that the fence has, as far as the line has it.
+fn strip_indent(line: &str, indent: usize) -> &str {
+    let spaces = line.len() - line.trim_start_matches(' ').len();
+    line.get(spaces.min(indent)..).unwrap_or_default()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn plain(rows: &[StyledRow]) -> Vec<String> {
-        rows.iter().map(StyledRow::plain).collect()
-    }
-
-    fn whole(text: &str, width: usize) -> Vec<String> {
-        let mut flow = MarkdownFlow::default();
-        let mut rows = flow.push(text, width);
-        rows.extend(flow.close(width));
-        plain(&rows)
-    }
-
-    #[test]
-    fn lines_are_emitted_when_complete() {
-        let mut flow = MarkdownFlow::default();
-        let steps: [(&str, &[&str], &[&str]); 6] = [
-            ("\n\nHel", &[], &["Hel"]),
-            ("lo", &[], &["Hello"]),
-            (" world\nand", &["Hello", "world"], &["and"]),
-            (" more\n", &["and more"], &[]),
-            ("\n\n", &[], &[]),
-            ("end", &[], &["end"]),
-        ];
-        for (delta, settled, live) in steps {
-            assert_eq!(plain(&flow.push(delta, 8)), settled, "{delta:?}");
-            assert_eq!(plain(&flow.live_rows(8)), live, "{delta:?}");
-        }
-        assert_eq!(plain(&flow.close(8)), ["", "", "end"]);
-        assert_eq!(plain(&flow.close(8)), [""; 0]);
-    }
-
-    #[test]
-    fn code_is_not_broken_and_lists_are_indented() {
-        let text = "- one two three\n12. one two\n```rust\nfn main() { long }\n```\nand so on\n";
-        let rows =
-            ["- one two", "  three", "12. one", "    two", "```rust", "fn main() { long }", "```"];
-        assert_eq!(whole(text, 9), [&rows[..], &["and so on"]].concat());
-    }
-
-    #[test]
-    fn styling_keeps_all_characters() {
-        let table: [(&str, &[(Style, &str)]); 9] = [
-            ("plain", &[(Style::new(), "plain")]),
-            ("# Head `x`", &[(BOLD, "# Head `x`")]),
-            ("#not", &[(Style::new(), "#not")]),
-            ("a **b** c", &[(Style::new(), "a "), (BOLD, "**b**"), (Style::new(), " c")]),
-            ("`x`", &[(HELP, "`x`")]),
-            ("``", &[(Style::new(), "``")]),
-            ("2 * 3 ** 4", &[(Style::new(), "2 * 3 ** 4")]),
-            ("**open", &[(Style::new(), "**open")]),
-            ("`a", &[(Style::new(), "`a")]),
-        ];
-        for (line, expected) in table {
-            let row = style_line(line);
-            let found: Vec<(Style, &str)> =
-                row.pieces().iter().map(|(style, text)| (*style, text.as_str())).collect();
-            assert_eq!(found, expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn endless_line_is_emitted_in_rows() {
-        let mut flow = MarkdownFlow::default();
-        let mut shown = 0;
-        for _ in 0..2_000 {
-            for row in flow.push("word and more, ", 40) {
-                shown += row.plain().len();
-            }
-            assert!(flow.line.len() <= MAX_LINE_BYTES);
-        }
-        assert!(shown > 20_000);
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@
 mod approvals;
 mod interrupts;
 mod completion;
+mod sending;
 mod run_events;
 mod run_messages;
 
@@ -16,12 +17,15 @@ use foxwedge_run::Outcome;
 use super::{
     ChatRunEnd, CommandFollowUp, CommandReply, TerminalHistoryItem, TerminalStart,
     approval_prompt::{ApprovalPrompt, ApprovalPromptStage, QUIET_MILLIS},
+    approver::RuleScope,
     calls::TerminalCallList,
     editor::{EditorOutcome, PromptEditor},
     keys::TerminalKey,
-    markdown::MarkdownFlow,
+    markdown::{MarkdownFlow, MarkdownPage, render_text},
     row::StyledRow,
 };
+use crate::{allow_rules::AllowRule, file_journal::RecentChanges};
+pub(super) use completion::MAX_OFFERED_FILES;
 use foxwedge_local::{
     output::{BOLD, DIM, ERROR, HELP},
     runs::{RunTimes, draw::SignSet},
@@ -51,8 +55,8 @@ pub(super) enum ScreenAction {
         /// The number of the prompt.
         number: u64,
         decision: ToolDecision,
-        /// The tool to allow for the rest of the session.
-        always: Option<String>,
+        /// What to allow from now on.
+        always: Option<(AllowRule, RuleScope)>,
     },
     /// Leave the terminal with this exit code.
     Leave(u8),
@@ -104,6 +108,8 @@ pub(super) struct TerminalScreen {
     pub(super) calls: TerminalCallList,
     pub(super) flow: MarkdownFlow,
     pub(super) thought: ThoughtView,
+    /// What tools change in files.
+    changes: RecentChanges,
     /// Prompts that wait for the end of the run.
     queue: Vec<String>,
     /// The first queued prompt is being sent, but its run has not started.
@@ -111,8 +117,12 @@ pub(super) struct TerminalScreen {
     pub(super) asks: VecDeque<ApprovalPrompt>,
     pub(super) stage: ApprovalPromptStage,
     pub(super) commands: Vec<(String, String)>,
+    /// The files that an `@` can mention.
+    pub(super) files: Vec<String>,
     /// The status line about the model.
     pub(super) status: String,
+    /// Until when the next attempt of a request waits, and why.
+    pub(super) waiting: Option<(u64, String)>,
     /// A hint, and the time until which it is shown.
     pub(super) hint: Option<(String, u64)>,
     typed_at: u64,
@@ -146,12 +156,15 @@ impl TerminalScreen {
             calls: TerminalCallList::default(),
             flow: MarkdownFlow::default(),
             thought: ThoughtView::default(),
+            changes: start.changes,
             queue: start.queued,
             sending: false,
             asks: VecDeque::new(),
             stage: ApprovalPromptStage::New,
             commands,
+            files: Vec::new(),
             status: String::new(),
+            waiting: None,
             hint: None,
             typed_at: 0,
             esc_at: None,
@@ -168,9 +181,7 @@ impl TerminalScreen {
             match item {
                 TerminalHistoryItem::Prompt(text) => screen.echo_prompt(&text),
                 TerminalHistoryItem::Text(text) => {
-                    let mut flow = MarkdownFlow::default();
-                    let mut rows = flow.push(&text, width);
-                    rows.extend(flow.close(width));
+                    let rows = render_text(&text, screen.page());
                     screen.push_block(ScreenBlock::Text, rows);
                 }
                 TerminalHistoryItem::Call(line) => {
@@ -187,6 +198,11 @@ impl TerminalScreen {
         std::mem::take(&mut self.rows)
     }
 
+    /// Where text is rendered. The last column stays free: a terminal may wrap a row that fills it.
+    pub(super) fn page(&self) -> MarkdownPage {
+        MarkdownPage { width: self.width.saturating_sub(1).max(1), signs: self.signs }
+    }
+
     pub(super) fn is_busy(&self) -> bool {
         self.work != ScreenWork::Idle
     }
@@ -200,7 +216,7 @@ impl TerminalScreen {
 
     /// Sends a prompt that did not come from the editor.
     pub(super) fn send_prompt(&mut self, text: &str) -> Vec<ScreenAction> {
-        self.submit(text.to_owned())
+        self.submit(text.to_owned(), text)
     }
 
     /// Handles the end of a run, or the error that prevented it.
@@ -290,10 +306,11 @@ impl TerminalScreen {
             ScreenWork::Idle => false,
             ScreenWork::Busy { presses, .. } => presses > 0,
         };
-        let rows = self.flow.close(self.width);
+        let rows = self.flow.close(self.page());
         self.push_block(ScreenBlock::Text, rows);
         self.work = ScreenWork::Idle;
         self.sending = false;
+        self.waiting = None;
         self.calls.clear();
         self.thought.close();
         while !self.asks.is_empty() {
@@ -384,50 +401,11 @@ impl TerminalScreen {
                 ScreenWork::Busy { .. } => Vec::new(),
             },
             EditorOutcome::Submit => {
-                let text = self.editor.take();
-                self.submit(text)
+                let shown = self.editor.take();
+                let text = self.editor.expand(&shown);
+                self.submit(text, &shown)
             }
         }
-    }
-
-    fn submit(&mut self, text: String) -> Vec<ScreenAction> {
-        let trimmed = text.trim();
-        if trimmed == THOUGHTS_COMMAND {
-            self.toggle_thoughts(self.typed_at);
-            return Vec::new();
-        }
-        match self.work {
-            ScreenWork::Busy { .. } => {
-                self.queue.push(text);
-                vec![ScreenAction::SaveQueue(self.queue.clone())]
-            }
-            ScreenWork::Idle => {
-                self.echo_prompt(&text);
-                match is_command(trimmed) {
-                    true => vec![ScreenAction::Command(trimmed.to_owned())],
-                    false => vec![ScreenAction::Send(text)],
-                }
-            }
-        }
-    }
-
-    /// Sends the first queued prompt. It leaves the queue when its run starts.
-    fn send_queued(&mut self) -> Vec<ScreenAction> {
-        let Some(text) = self.queue.first().cloned() else { return Vec::new() };
-        self.sending = true;
-        let actions = self.submit(text);
-        if actions.is_empty() {
-            // The terminal handled it itself.
-            self.sending = false;
-            self.queue.remove(0);
-            return vec![ScreenAction::SaveQueue(self.queue.clone())];
-        }
-        actions
-    }
-
-    /// The queued prompts without the one that is being sent.
-    pub(super) fn queued_prompts(&self) -> &[String] {
-        self.queue.get(usize::from(self.sending)..).unwrap_or_default()
     }
 
     fn show_hint(&mut self, text: &str, now: u64) {
@@ -471,10 +449,4 @@ impl TerminalScreen {
         self.last_block = Some(block);
         self.rows.extend(rows);
     }
-}
-
-/// Whether a line is a command. A path is not: `/etc/hosts is odd` is a prompt.
-fn is_command(line: &str) -> bool {
-    let word = line.split_whitespace().next().unwrap_or_default();
-    word.strip_prefix('/').is_some_and(|name| !name.is_empty() && !name.contains('/'))
 }

@@ -7,3 +7,4 @@ mod stopping;
 mod asking;
 mod drawing;
 mod painting;
+mod mentioning;

@@ -33,6 +33,13 @@ pub(crate) struct ChatArgs {
     /// List sessions, newest first, and exit
     #[arg(long, help_heading = "Session", conflicts_with_all = ["prompt", "print", "resumed"])]
     pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+}
+
+/// The agent: its store, its model and its tools.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AgentArgs {
     /// Store for sessions: a file, or postgres://… [env: FOXWEDGE_STORE] [default: a file in your data folder]
     #[arg(long, value_name = "URL", help_heading = "Session")]
     pub(crate) store: Option<String>,
@@ -92,14 +99,23 @@ impl ChatArgs {
             (None, true) => Some(SessionChoice::Newest),
             (None, false) => None,
         };
-        let mut allow = self.allow;
-        allow.extend(self.yes.then(|| ALL_TOOLS.to_owned()));
         ChatOptions {
             prompt: self.prompt,
             print: self.print.then(|| self.output_format.unwrap_or_default()),
             quiet: self.quiet,
             resume,
             fork: self.fork,
+            ..self.agent.into_options()
+        }
+    }
+}
+
+impl AgentArgs {
+    /// The options of any conversation with this agent.
+    pub(crate) fn into_options(self) -> ChatOptions {
+        let mut allow = self.allow;
+        allow.extend(self.yes.then(|| ALL_TOOLS.to_owned()));
+        ChatOptions {
             store: self.store,
             model: self.model,
             upstream: self.upstream,
@@ -115,6 +131,7 @@ impl ChatArgs {
             pass_env: self.pass_env,
             allow,
             read_only: self.read_only,
+            ..ChatOptions::default()
         }
     }
 }

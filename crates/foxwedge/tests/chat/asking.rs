@@ -35,10 +35,17 @@ fn always_asks_no_more() {
     desk.ready();
     desk.press(MAKE);
     desk.see(KEYS);
+    desk.press("n");
+    desk.see("denied, did not run");
+    desk.press("call run with {\"command\":\"echo once\"}\r");
+    desk.see("always `echo …`");
     desk.press("a");
-    desk.see("✓ run");
+    desk.see("✓ run  echo once");
     desk.press("call run with {\"command\":\"echo twice\"}\r");
     desk.see("✓ run  echo twice");
+    // A redirection is more than the words before it.
+    desk.press(MAKE);
+    desk.see("? run  echo made > made.txt");
 }
 
 #[test]

@@ -36,11 +36,58 @@ fn a_conversation_is_kept_and_gone_on_with() {
     // What was typed before is there.
     desk.ready();
     desk.press("\u{1b}[A");
-    desk.wait("the last prompt", |screen| screen.ends_with("> first\n  second\n  scripted"));
+    desk.wait("the last prompt", |screen| screen.contains("> first\n  second\n  scripted · "));
     desk.press("\u{3}");
     desk.see("cleared");
     desk.press("\u{4}");
     assert_eq!(desk.code(), 0);
+}
+
+#[test]
+fn markdown_is_rendered_and_stays_in_the_scrollback() {
+    let mut desk = Desk::new();
+    desk.chat("");
+    desk.ready();
+    let lines = ["- **one**", "- `two`", "", "| a | b |", "|---|---|", "| 1 | 2 |"];
+    desk.press(&format!("\u{1b}[200~{}\u{1b}[201~", lines.join("\n")));
+    desk.see("[pasted 6 lines]");
+    desk.press("\r");
+    let screen = desk.see("1 │ 2");
+    assert!(screen.contains("• two\n") && screen.contains("a │ b\n──┼──"), "{screen}");
+    assert!(!screen.contains("**"), "{screen}");
+    // The line at the bottom.
+    let screen = desk.see("tokens");
+    let status = screen.lines().last().unwrap_or_default().trim().to_owned();
+    assert!(status.starts_with("scripted · ") && status.ends_with("work"), "{status}");
+}
+
+#[test]
+fn files_and_commands_reach_the_model() {
+    let mut desk = Desk::new();
+    std::fs::write(desk.folder.path("work/tide.txt"), "high water").unwrap();
+    desk.chat("");
+    desk.ready();
+    desk.press("!echo made by hand\r");
+    desk.see("\nmade by hand");
+    desk.ready();
+    desk.press("read @ti");
+    desk.see("\n  tide.txt");
+    desk.press("\t");
+    desk.see("> read @tide.txt");
+    desk.press("\r");
+    desk.see("You said: read @tide.txt");
+    desk.ready();
+    desk.press("\u{4}");
+    assert_eq!(desk.code(), 0);
+    // What was sent with the prompt is not shown again as a prompt, but it is in the history.
+    desk.chat("--continue");
+    let screen = desk.see("You said: read @tide.txt");
+    assert!(!screen.contains("> The file") && !screen.contains("> I ran"), "{screen}");
+    desk.ready();
+    desk.press("/export chat.json\r");
+    desk.see("exported to chat.json");
+    let exported = std::fs::read_to_string(desk.folder.path("work/chat.json")).unwrap();
+    assert!(exported.contains("high water") && exported.contains("made by hand"), "{exported}");
 }
 
 #[test]
@@ -113,7 +160,14 @@ fn much_that_is_typed_at_once_arrives_whole() {
         "pasted words, and more of them, and even more of them, until the line ends\n"
             .repeat(2_000)
     ));
-    desk.see("LAST");
+    desk.see("[pasted 2001 lines]");
     desk.press("\r");
-    desk.see("… 1981 more lines");
+    desk.see("You said: pasted words");
+    desk.ready();
+    desk.press("/export chat.json\r");
+    desk.see("exported to chat.json");
+    let exported = std::fs::read_to_string(desk.folder.path("work/chat.json")).unwrap();
+    // The reply repeats a part of it.
+    assert!(exported.matches("until the line ends\\n").count() >= 2_000);
+    assert!(exported.contains("until the line ends\\nLAST"));
 }

@@ -54,11 +54,33 @@ fn status_tools_and_model_tell_how_things_are() {
 }
 
 #[test]
+fn undo_restores_the_files_that_tools_wrote() {
+    let stage = Stage::new();
+    stage.write("old.txt", "before\n");
+    stage.write("other.txt", "before\n");
+    let edit =
+        |name: &str| format!(r#"call edit with {{"path":"{name}","old":"before","new":"after"}}"#);
+    let make = r#"call write with {"path":"new.txt","content":"new"}"#;
+    let read = |name: &str| std::fs::read_to_string(stage.path(name)).unwrap_or_default();
+    let ran = stage.chat(&["--yes"], &format!("{}\n{make}\n/undo\n", edit("old.txt")));
+    assert!(ran.err.contains("it changed 1 file: `/undo files` restores"), "{}", ran.err);
+    assert_eq!((read("old.txt").as_str(), read("new.txt").as_str()), ("after\n", "new"));
+    // Another process restores what this one changed; a file that was changed later stays.
+    let ran = stage.chat(&["--continue", "--yes"], &format!("{}\n", edit("other.txt")));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    stage.write("other.txt", "by hand\n");
+    let ran = stage.chat(&["--continue"], "/undo files\n/undo files\n");
+    assert!(ran.err.contains("not restored: other.txt: it was changed later"), "{}", ran.err);
+    assert!(ran.err.contains("restored old.txt"), "{}", ran.err);
+    assert_eq!((read("old.txt").as_str(), read("other.txt").as_str()), ("before\n", "by hand\n"));
+}
+
+#[test]
 fn undo_gives_the_prompt_back_and_the_model_forgets_it() {
     let stage = Stage::new();
     let ran = stage.chat(&[], "one\ntwo\n/undo\n/status\n/undo\n/undo\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, "You said: one\nYou said: two\n"), "{ran:?}");
-    assert!(ran.err.contains("files are not changed\ntwo\n"), "{}", ran.err);
+    assert!(ran.err.contains("the last prompt and its replies are undone\ntwo\n"), "{}", ran.err);
     assert!(ran.err.contains("history  2 messages"), "{}", ran.err);
     assert!(ran.err.contains("there is no prompt to undo"), "{}", ran.err);
 }
@@ -114,7 +136,7 @@ fn another_session_another_model_and_a_new_one() {
     let ran =
         stage.chat(&[], &format!("/resume {old}\n/undo\n/model gpt-9\n/model scripted-2\nx\n"));
     assert_eq!((ran.code, ran.out.as_str()), (1, "You said: x\n"), "{ran:?}");
-    assert!(ran.err.contains("files are not changed\none\n"), "{}", ran.err);
+    assert!(ran.err.contains("the last prompt and its replies are undone\none\n"), "{}", ran.err);
     assert!(ran.err.contains("no provider is configured for `gpt-9`"), "{}", ran.err);
     assert!(ran.err.contains("the model is now `scripted-2`"), "{}", ran.err);
 }

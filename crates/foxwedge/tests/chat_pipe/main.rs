@@ -12,6 +12,7 @@ mod lines;
 mod commands;
 mod sessions;
 mod approval;
+mod acp;
 mod mcp;
 mod proxy;
 mod secrets;

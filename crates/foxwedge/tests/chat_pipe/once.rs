@@ -74,3 +74,26 @@ fn instructions_may_lie_in_a_file() {
         assert_eq!((ran.code, ran.out.as_str()), (0, "You said: hello\n"), "{ran:?}");
     }
 }
+
+#[test]
+fn files_are_read_that_the_command_line_mentions_but_not_stdin() {
+    let stage = Stage::new();
+    stage.write("tide.txt", "high water");
+    let ran = stage.chat(&["-p", "what is @tide.txt?"], "");
+    assert!(ran.out.contains("The file `tide.txt`:\n\nhigh water"), "{ran:?}");
+    for arguments in [&["-p"][..], &["-p", "read this:"], &[]] {
+        let ran = stage.chat(arguments, "what is @tide.txt?\n!cat tide.txt\n");
+        assert!(!ran.out.contains("high water"), "{ran:?}");
+    }
+    std::fs::write(stage.path("data.bin"), [0xff, 0xfe]).unwrap();
+    let ran = stage.chat(&["-p", "@data.bin"], "");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains("`@data.bin` cannot be sent: it is neither text"), "{ran:?}");
+}
+
+#[test]
+fn markdown_stays_as_it_is() {
+    let stage = Stage::new();
+    let ran = stage.chat(&["-p", "**bold** and `code`"], "");
+    assert_eq!(ran.out, "You said: **bold** and `code`\n");
+}

@@ -3,7 +3,7 @@
 use std::{fs, io, path::Path};
 
 /// Creates a folder that only its owner can open.
-pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -12,7 +12,7 @@ use serde_json::Value;
 use self::{line_ends::LineNormalizedText, nearest::nearest};
 use super::{FileToolContext, build_spec as describe, write::check_size};
 use crate::{
-    ToolCallResult, ToolEffect, ToolLimits, ToolSpec,
+    FileChange, ToolCallResult, ToolEffect, ToolLimits, ToolSpec,
     arguments::ArgumentReader,
     file_target::{FileTarget, MissingParents},
     path::display_path,
@@ -49,6 +49,37 @@ pub(super) fn edit_file(
     input: &Value,
     context: &FileToolContext<'_>,
 ) -> Result<ToolCallResult, ToolRefusal> {
+    let EditPlan { target, read, bytes, places, diff } = plan_edit(input, context)?;
+    let name = display_path(target.path());
+    context.announce(|| {
+        let (before, after) = (Some(read.clone()), Some(bytes.clone()));
+        Some(FileChange { path: target.path().to_owned(), before, after })
+    });
+    target.replace(&read, &bytes, context.cancel)?;
+    let places = pluralize(places, "place");
+    Ok(ToolCallResult::done(format!("changed `{name}` in {places}\n{diff}").trim_end()))
+}
+
+/// What a call would change.
+pub(crate) fn preview_edit(
+    input: &Value,
+    context: &FileToolContext<'_>,
+) -> Result<FileChange, ToolRefusal> {
+    let EditPlan { target, read, bytes, .. } = plan_edit(input, context)?;
+    Ok(FileChange { path: target.path().to_owned(), before: Some(read), after: Some(bytes) })
+}
+
+/// A change that was not made yet.
+struct EditPlan {
+    target: FileTarget,
+    read: Vec<u8>,
+    bytes: Vec<u8>,
+    /// In how many places.
+    places: u64,
+    diff: String,
+}
+
+fn plan_edit(input: &Value, context: &FileToolContext<'_>) -> Result<EditPlan, ToolRefusal> {
     let mut arguments = ArgumentReader::new("edit", input);
     let path = arguments.text("path");
     let old = arguments.text("old");
@@ -78,10 +109,10 @@ pub(super) fn edit_file(
     check_size(text.len().saturating_add(max_added), context)?;
     let mut bytes = bom.to_vec();
     plain.splice(text, &found, old.len(), new.as_bytes(), &mut bytes);
-    target.replace(&read, &bytes, context.cancel)?;
-    let places = pluralize(found.len() as u64, "place");
     let diff = diff::diff(&plain.text, &found, old.len(), new.as_bytes(), context.limits);
-    Ok(ToolCallResult::done(format!("changed `{name}` in {places}\n{diff}").trim_end()))
+    let places = found.len() as u64;
+    drop(plain);
+    Ok(EditPlan { target, read, bytes, places, diff })
 }
 
 /// Reads the whole file.

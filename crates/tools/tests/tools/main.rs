@@ -9,6 +9,7 @@ mod read;
 mod search;
 mod write;
 mod edit;
+mod changes;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! A model of an upstream, or the built-in one.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use foxwedge_core::{CheckOptions, Format, Policy, Profile, RuleSet};
 use foxwedge_formats::{read_envelope, text};
@@ -29,6 +29,8 @@ pub struct ModelEndpoint {
     /// repaired.
     repair: Option<Policy>,
     about: ModelDescription,
+    /// How long errors of the provider are outlasted; `None` to give up after a few attempts.
+    patience: Option<Duration>,
 }
 
 /// Why a model endpoint cannot be created.
@@ -84,7 +86,8 @@ impl ModelEndpoint {
         };
         let name = model.into();
         let about = ModelDescription { name, wire, profile: Profile::for_format(wire), window };
-        Ok(ModelEndpoint { client, upstream, repair, about }.with_model_defaults())
+        let endpoint = ModelEndpoint { client, upstream, repair, about, patience: None };
+        Ok(endpoint.with_model_defaults())
     }
 
     /// A model of OpenAI, or of an OpenAI-compatible provider.
@@ -173,6 +176,13 @@ impl ModelEndpoint {
         self
     }
 
+    /// Retries errors of the provider, such as a rate limit, for this long, whatever the number of
+    /// attempts. A delay that the provider requests is obeyed.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> ModelEndpoint {
+        ModelEndpoint { patience: Some(patience), ..self }
+    }
+
     /// Sets the context window in tokens.
     #[must_use]
     pub fn with_window(mut self, tokens: u64) -> ModelEndpoint {
@@ -244,6 +254,7 @@ impl ModelEndpoint {
             upstream: Arc::new(upstream),
             repair: Some(Policy::default()),
             about,
+            patience: None,
         }
         .with_model_defaults()
     }
@@ -319,6 +330,7 @@ impl ChatModel for ModelEndpoint {
             about: self.about.clone(),
             request,
             stream,
+            patience: self.patience,
         };
         Box::new(match self.choose_streaming(request.clone()) {
             Ok((request, stream)) => EndpointStream::new(endpoint_request(request, stream)),

@@ -63,6 +63,8 @@ pub(super) struct EndpointRequest {
     pub(super) request: ValidRequest,
     /// Whether the reply is to be streamed.
     pub(super) stream: bool,
+    /// How long errors of the upstream are outlasted; `None` to give up after a few attempts.
+    pub(super) patience: Option<Duration>,
 }
 
 enum EndpointStage {
@@ -93,6 +95,10 @@ impl EndpointStream {
     pub(super) fn new(endpoint_request: EndpointRequest) -> EndpointStream {
         let progress = SharedProgress::default();
         let retry_policy = RetryPolicy::new(endpoint_request.upstream.attempts);
+        let retry_policy = match endpoint_request.patience {
+            Some(patience) => retry_policy.with_patience(patience),
+            None => retry_policy,
+        };
         let (stage, reader) =
             (endpoint_request.start(&progress, &retry_policy), endpoint_request.new_reader());
         EndpointStream { endpoint_request, stage, progress, reader, failed: None, retry_policy }
@@ -265,7 +271,7 @@ impl EndpointRequest {
         let (endpoint_request, progress) = (self.clone(), progress.clone());
         let plan = RetryPlan { policy: policy.clone(), budget: None };
         EndpointStage::Sending(Box::pin(async move {
-            let EndpointRequest { client, upstream, repair, about, request, stream } =
+            let EndpointRequest { client, upstream, repair, about, request, stream, .. } =
                 endpoint_request;
             let headers: HeaderMap =
                 [(header::USER_AGENT, header::HeaderValue::from_static(USER_AGENT))]

@@ -12,7 +12,7 @@ use super::{
     RetryPolicy, UpstreamRequest,
     budget::{RetryBudget, RetryPermit},
     retry_after,
-    retry_policy::{RetryAfter, RetryDecision, UpstreamTries},
+    retry_policy::{RetryDecision, UpstreamTries},
     send_once,
 };
 use crate::{
@@ -163,7 +163,7 @@ pub async fn send_with_retry(
                 if !is_retryable(&error) {
                     return Err((error, UpstreamTries::Unknown));
                 }
-                (RetryableFailure::Unreachable(error), policy.decide(RetryAfter::Unspecified))
+                (RetryableFailure::Unreachable(error), policy.decide_unreachable())
             }
         };
         if let Some(permit) = permit.take() {

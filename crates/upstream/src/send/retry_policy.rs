@@ -5,7 +5,7 @@ use std::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use http::{HeaderMap, StatusCode};
@@ -29,6 +29,8 @@ pub struct RetryPolicy {
     max_attempts: u32,
     /// Whether requests to this upstream are retried at all.
     retries: bool,
+    /// Until when a patient caller waits.
+    deadline: Option<Instant>,
     attempts: Arc<AtomicU32>,
 }
 
@@ -60,8 +62,16 @@ impl RetryPolicy {
         RetryPolicy {
             max_attempts: max_attempts.max(1),
             retries: max_attempts > 1,
+            deadline: None,
             attempts: Arc::default(),
         }
+    }
+
+    /// The same, for a caller that outlasts a rate limit: errors of the upstream are retried as long
+    /// as the patience lasts, and a requested delay is waited for if it ends in time.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> RetryPolicy {
+        RetryPolicy { deadline: Instant::now().checked_add(patience), ..self }
     }
 
     /// The policy for a request that the client itself retries: one attempt, so that retries do not
@@ -82,15 +92,37 @@ impl RetryPolicy {
         if self.retries { UpstreamTries::Exhausted } else { UpstreamTries::Unknown }
     }
 
-    /// What to do after a failed attempt.
+    /// What to do after an attempt that the upstream refused.
     pub fn decide(&self, retry_after: RetryAfter) -> RetryDecision {
+        let Some(deadline) = self.deadline else {
+            return self.decide_within(self.max_attempts, retry_after, MAX_PAUSE);
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.decide_within(u32::MAX, retry_after, left) {
+            RetryDecision::Retry(pause) if pause > left => RetryDecision::Exhausted,
+            decision => decision,
+        }
+    }
+
+    /// What to do after an attempt that did not reach the upstream: patience does not help here.
+    pub fn decide_unreachable(&self) -> RetryDecision {
+        self.decide_within(self.max_attempts, RetryAfter::Unspecified, MAX_PAUSE)
+    }
+
+    fn decide_within(
+        &self,
+        max_attempts: u32,
+        retry_after: RetryAfter,
+        max_delay: Duration,
+    ) -> RetryDecision {
         let chance = getrandom::u32().unwrap_or(0) % 1_000;
-        retry_decision(
-            self.attempts.load(Ordering::Relaxed),
-            self.max_attempts,
-            retry_after,
-            chance,
-        )
+        let attempts = self.attempts.load(Ordering::Relaxed);
+        match retry_after {
+            RetryAfter::After(delay) if delay > MAX_PAUSE && delay <= max_delay => {
+                RetryDecision::Retry(delay)
+            }
+            retry_after => retry_decision(attempts, max_attempts, retry_after, chance),
+        }
     }
 
     /// How long to wait before the next attempt; `None` if this was the last.
@@ -289,6 +321,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn patience_outlasts_a_rate_limit_but_not_a_missing_server() {
+        let policy = RetryPolicy::new(2).with_patience(Duration::from_secs(600));
+        for _ in 0..20 {
+            policy.next_attempt();
+        }
+        let after = |seconds| policy.decide(RetryAfter::After(Duration::from_secs(seconds)));
+        assert_eq!(after(120), RetryDecision::Retry(Duration::from_secs(120)));
+        assert_eq!(after(601), RetryDecision::NotNow);
+        let RetryDecision::Retry(pause) = policy.decide(RetryAfter::Unspecified) else {
+            panic!("a rate limit is outlasted");
+        };
+        assert!(pause <= MAX_PAUSE);
+        assert_eq!(policy.decide_unreachable(), RetryDecision::Exhausted);
+        let spent = RetryPolicy::new(2).with_patience(Duration::ZERO);
+        spent.next_attempt();
+        assert_eq!(spent.decide(RetryAfter::Unspecified), RetryDecision::Exhausted);
     }
 
     #[test]

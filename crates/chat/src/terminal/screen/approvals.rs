@@ -3,8 +3,10 @@
 use foxwedge_agent_loop::tool_loop::ToolDecision;
 
 use super::{ScreenAction, TerminalScreen};
+use crate::allow_rules::AllowRule;
 use crate::terminal::{
     approval_prompt::{ApprovalPrompt, ApprovalPromptStage, QUIET_MILLIS},
+    approver::RuleScope,
     editor::EditorOutcome,
     keys::TerminalKey,
 };
@@ -38,7 +40,12 @@ impl TerminalScreen {
         let Some(prompt) = self.asks.front() else { return Vec::new() };
         let (decision, always) = match key {
             TerminalKey::Char('y' | 'Y') => (ToolDecision::Allow, None),
-            TerminalKey::Char('a' | 'A') => (ToolDecision::Allow, Some(prompt.tool.clone())),
+            TerminalKey::Char('a' | 'A') => {
+                (ToolDecision::Allow, Some((prompt.rule(), RuleScope::Program)))
+            }
+            TerminalKey::Char('p' | 'P') => {
+                (ToolDecision::Allow, Some((prompt.rule(), RuleScope::Folder)))
+            }
             TerminalKey::Char('n' | 'N') => (ToolDecision::Deny(None), None),
             TerminalKey::Char('t' | 'T') => {
                 self.stage = ApprovalPromptStage::TypingReason(self.editor.put_aside());
@@ -68,15 +75,16 @@ impl TerminalScreen {
     pub(super) fn decide(
         &mut self,
         decision: ToolDecision,
-        always: Option<String>,
+        always: Option<(AllowRule, RuleScope)>,
     ) -> Vec<ScreenAction> {
         let Some(prompt) = self.asks.front().cloned() else { return Vec::new() };
         self.remove_question();
         let mut actions =
             vec![ScreenAction::Decide { number: prompt.number, decision, always: always.clone() }];
-        // The following prompts for the same tool are allowed too.
-        while let Some(tool) = &always
-            && let Some(next) = self.asks.front().filter(|next| next.tool == *tool)
+        // The following prompts that the rule allows are answered too.
+        while let Some((rule, _)) = &always
+            && let Some(next) =
+                self.asks.front().filter(|next| rule.allows(&next.tool, &next.input))
         {
             actions.push(ScreenAction::Decide {
                 number: next.number,

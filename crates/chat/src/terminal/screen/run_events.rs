@@ -7,7 +7,10 @@ use foxwedge_run::{RunEffect, SharedId, ToolStatus, UiChange};
 use super::{ScreenAction, ScreenBlock, TerminalScreen};
 use crate::{
     line_printer::describe_fewer_tools,
-    terminal::{markdown::MarkdownFlow, row::StyledRow},
+    terminal::{
+        markdown::{MarkdownFlow, MarkdownPage, dim_row},
+        row::StyledRow,
+    },
 };
 use foxwedge_local::{
     output::{DIM, WARNING, pluralize},
@@ -47,7 +50,10 @@ impl TerminalScreen {
             LoopEvent::Run(effect) => {
                 self.times.record(&effect);
                 match effect {
-                    RunEffect::Show { run, change } => self.on_change(&run, &change, now),
+                    RunEffect::Show { run, change } => {
+                        self.waiting = None;
+                        self.on_change(&run, &change, now)
+                    }
                     RunEffect::Emit(_)
                     | RunEffect::Resolve { .. }
                     | RunEffect::CancelTool { .. }
@@ -57,18 +63,18 @@ impl TerminalScreen {
                 }
             }
             LoopEvent::Notice(note) => {
-                self.on_note(&note);
+                self.on_note(&note, now);
                 Vec::new()
             }
         }
     }
 
-    fn on_note(&mut self, note: &LoopNotice) {
+    fn on_note(&mut self, note: &LoopNotice, now: u64) {
         let text = match note {
             LoopNotice::Retrying { pause, why } => {
-                let pause = u64::try_from(pause.as_millis()).ok().and_then(format_duration);
-                let pause = pause.unwrap_or_else(|| "a moment".to_owned());
-                format!("waiting {pause}: {why}")
+                let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+                self.waiting = Some((now.saturating_add(pause), why.clone()));
+                return;
             }
             LoopNotice::Repaired(changes) => {
                 format!("the history was repaired: {}", pluralize(changes.len(), "change"))
@@ -93,12 +99,12 @@ impl TerminalScreen {
         match change {
             UiChange::RunStarted { .. } => return self.on_run_started(),
             UiChange::TextOpened(_) | UiChange::TextClosed(_) => {
-                let rows = self.flow.close(self.width);
+                let rows = self.flow.close(self.page());
                 self.push_block(ScreenBlock::Text, rows);
             }
             // Text of a sub-agent is for its parent, not for the user.
             UiChange::TextDelta(part, delta) if part.parent.is_none() => {
-                let rows = self.flow.push(delta, self.width);
+                let rows = self.flow.push(delta, self.page());
                 self.push_block(ScreenBlock::Text, rows);
             }
             UiChange::ThoughtOpened(part) if part.parent.is_none() => {
@@ -130,9 +136,9 @@ impl TerminalScreen {
             UiChange::ToolSettled { tool, status, reason, content }
             | UiChange::ToolCorrected { tool, status, reason, content } => {
                 let duration = self.times.of_call(run, tool, None);
-                let status = (*status, *reason);
-                let rows =
-                    self.calls.settle(tool, status, duration, content, (self.signs, self.width));
+                let (status, change) = ((*status, *reason), self.changes.take(&tool.call));
+                let size = (self.signs, self.width);
+                let rows = self.calls.settle(tool, status, duration, (content, change), size);
                 self.cancel_question(&tool.call);
                 self.push_block(ScreenBlock::Calls, rows);
             }
@@ -167,8 +173,7 @@ impl TerminalScreen {
         let room = MAX_THOUGHT_BYTES.saturating_sub(self.thought.text.len());
         self.thought.text.extend(delta.chars().take(room));
         if self.thought.shown {
-            let width = self.width.saturating_sub(2);
-            let rows = self.thought.flow.push(delta, width);
+            let rows = self.thought.flow.push(delta, self.thought_page());
             self.push_thought_rows(rows);
         }
     }
@@ -176,7 +181,7 @@ impl TerminalScreen {
     fn on_thought_closed(&mut self, now: u64) {
         let since = self.thought.since.take().unwrap_or(now);
         if self.thought.shown {
-            let rows = self.thought.flow.close(self.width.saturating_sub(2));
+            let rows = self.thought.flow.close(self.thought_page());
             self.push_thought_rows(rows);
         } else if !self.thought.text.trim().is_empty() {
             let time = format_duration(now.saturating_sub(since));
@@ -189,14 +194,15 @@ impl TerminalScreen {
         }
     }
 
+    /// Where thoughts are rendered: next to their mark.
+    pub(in crate::terminal) fn thought_page(&self) -> MarkdownPage {
+        let page = self.page();
+        MarkdownPage { width: page.width.saturating_sub(2).max(1), ..page }
+    }
+
     fn push_thought_rows(&mut self, rows: Vec<StyledRow>) {
         let mark = format!("{} ", self.signs.thought());
-        let dim = |row: &StyledRow| {
-            let mut dimmed = StyledRow::of(DIM, &mark);
-            row.pieces().iter().for_each(|(_, text)| dimmed.push(DIM, text));
-            dimmed
-        };
-        let rows = rows.iter().map(dim).collect();
+        let rows = rows.iter().map(|row| dim_row(&mark, row)).collect();
         self.push_block(ScreenBlock::Note, rows);
     }
 
@@ -209,10 +215,10 @@ impl TerminalScreen {
             return;
         }
         self.show_hint("thoughts are shown", now);
-        let (text, width) = (self.thought.text.clone(), self.width.saturating_sub(2));
-        let mut rows = self.thought.flow.push(&text, width);
+        let (text, page) = (self.thought.text.clone(), self.thought_page());
+        let mut rows = self.thought.flow.push(&text, page);
         if self.thought.since.is_none() {
-            rows.extend(self.thought.flow.close(width));
+            rows.extend(self.thought.flow.close(page));
         }
         self.push_thought_rows(rows);
     }

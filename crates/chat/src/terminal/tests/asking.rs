@@ -15,7 +15,13 @@ fn asked() -> Story {
 
 #[test]
 fn one_key_answers() {
-    let table = [("y", "1 yes"), ("n", "1 no"), ("a", "1 yes always run"), ("x", "")];
+    let table = [
+        ("y", "1 yes"),
+        ("n", "1 no"),
+        ("a", "1 yes always `cargo test …`"),
+        ("p", "1 yes kept `cargo test …`"),
+        ("x", ""),
+    ];
     for (key, expected) in table {
         let mut story = asked();
         story.wait(1_000);
@@ -107,13 +113,15 @@ fn questions_come_one_by_one_and_each_must_be_drawn_first() {
 }
 
 #[test]
-fn always_answers_the_following_questions_for_the_same_tool() {
+fn always_answers_the_following_questions_that_are_alike() {
     let mut story = asked();
-    story.ask("run", json!({"command":"two"}));
-    story.ask("edit", json!({}));
+    story.ask("run", json!({"command":"cargo test --all"}));
+    story.ask("run", json!({"command":"cargo test | tee log"}));
     story.wait(1_000);
-    assert_eq!(story.text("a"), "1 yes always run, 2 yes");
-    assert!(story.below().contains("? edit"));
+    assert_eq!(story.text("a"), "1 yes always `cargo test …`, 2 yes");
+    assert!(story.below().contains("? run  cargo test | tee log"));
+    story.wait(1_000);
+    assert_eq!(story.text("p"), "3 yes kept this command");
 }
 
 #[test]

@@ -28,6 +28,8 @@ fn crowded(width: usize, height: usize) -> Story {
 #[test]
 fn what_is_under_way_stands_below() {
     assert_snapshot!(crowded(60, 20).below(), @r"
+
+    A line that is done.
     A line that goes on and on until it is longer than a row,
     中文 too
 
@@ -55,7 +57,7 @@ fn a_question_stands_above_the_editor() {
         - b
         + c
         + d
-      y yes · a always · n no · t why not · Esc stop
+      y yes · a always · p kept · n no · t why not · Esc stop
 
     > ▏
     ");
@@ -97,7 +99,7 @@ fn a_beginning_shows_who_is_there_and_what_was_said() {
 
     ✓ read  a.rs  done
 
-    It is **fine**.
+    It is fine.
     ");
 }
 
@@ -144,7 +146,7 @@ fn small_terminals_keep_what_matters() {
     story.wait(1_000);
     assert_snapshot!(story.below(), @r"
     ? run  make
-      y · a · n · t · Esc
+      y a p n t Esc
 
     > ▏
     ");

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::terminal::{
     ChatRunEnd, TerminalStart,
     approval_prompt::ApprovalPrompt,
+    approver::RuleScope,
     draw::{self, LiveArea},
     keys::TerminalKey,
     row::StyledRow,
@@ -113,7 +114,8 @@ impl Story {
     pub(super) fn ask(&mut self, tool: &str, input: Value) {
         self.asked += 1;
         let (number, call) = (self.asked, format!("c{}", self.asked));
-        self.screen.add_question(ApprovalPrompt { number, call, tool: tool.to_owned(), input });
+        let (tool, diff) = (tool.to_owned(), Vec::new());
+        self.screen.add_question(ApprovalPrompt { number, call, tool, input, diff });
     }
 
     pub(super) fn end(&mut self, outcome: Outcome, counts: &[(ToolStatus, usize)]) -> String {
@@ -174,7 +176,10 @@ impl Story {
                         ToolDecision::Deny(None) => "no".to_owned(),
                         ToolDecision::Deny(Some(why)) => format!("no: {why}"),
                     };
-                    let always = always.as_ref().map(|tool| format!(" always {tool}"));
+                    let always = always.as_ref().map(|(rule, scope)| match scope {
+                        RuleScope::Program => format!(" always {rule}"),
+                        RuleScope::Folder => format!(" kept {rule}"),
+                    });
                     format!("{number} {decision}{}", always.unwrap_or_default())
                 }
                 ScreenAction::Leave(code) => format!("leave {code}"),

@@ -166,10 +166,10 @@ fn thoughts_are_hidden_until_toggled() {
     story.key(TerminalKey::Thoughts);
     assert_eq!(story.above(), "┊ first\n┊ second");
     story.think("again\nand");
-    assert_eq!(story.above(), "┊ again");
-    assert!(story.below().contains("┊ and"));
+    assert_eq!(story.above(), "");
+    assert!(story.below().contains("┊ again\n┊ and"));
     story.thought_over();
-    assert_eq!(story.above(), "┊ and");
+    assert_eq!(story.above(), "┊ again\n┊ and");
     assert_eq!(story.text("/thoughts\n"), "");
     story.think("more\n");
     assert_eq!(story.above(), "");

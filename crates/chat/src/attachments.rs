@@ -1,0 +1,171 @@
+//! Files and pictures in prompts: `@src/main.rs` adds the content of the file to the prompt,
+//! `@picture.png` the picture. Only what the user typed is read this way, never what came through a
+//! pipe.
+
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use foxwedge_local::output::{HelpfulError, clean};
+use serde_json::{Value, json};
+
+/// Size limit of a text file.
+const MAX_TEXT_BYTES: u64 = 256 << 10;
+/// Size limit of a picture, which providers have too.
+const MAX_IMAGE_BYTES: u64 = 5 << 20;
+/// Maximum number of files in a prompt.
+const MAX_FILES: usize = 20;
+
+/// How the text of a file starts, and that of a command.
+pub(crate) const FILE_MARK: &str = "The file `";
+pub(crate) const COMMAND_MARK: &str = "I ran `";
+
+/// Whether a text was sent with a prompt, and is not the prompt itself.
+pub(crate) fn is_attachment(text: &str) -> bool {
+    let is_marked = |mark: &str| text.starts_with(mark) && text.contains("`:\n\n");
+    is_marked(FILE_MARK) || text.starts_with(COMMAND_MARK) && text.contains("` myself:\n\n")
+}
+
+/// A prompt: its text, and the blocks that are sent with it, in Anthropic's format.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct ChatPrompt {
+    /// What the user typed.
+    pub(crate) text: String,
+    /// Files and pictures.
+    pub(crate) blocks: Vec<Value>,
+}
+
+impl From<&str> for ChatPrompt {
+    fn from(text: &str) -> ChatPrompt {
+        ChatPrompt { text: text.to_owned(), blocks: Vec::new() }
+    }
+}
+
+impl ChatPrompt {
+    /// Reads the files that a text mentions. A word that names no file stays a word.
+    ///
+    /// # Errors
+    /// If a file cannot be sent.
+    pub(crate) fn read(text: &str, root: &Path) -> Result<ChatPrompt, HelpfulError> {
+        let mut prompt = ChatPrompt::from(text);
+        let mut seen: Vec<PathBuf> = Vec::new();
+        for name in mentions(text) {
+            let Some(path) = existing_file(name, root) else { continue };
+            if seen.contains(&path) {
+                continue;
+            }
+            if seen.len() == MAX_FILES {
+                let error = HelpfulError::new(format!("a prompt can have {MAX_FILES} files"));
+                return Err(error.help("the prompt was not sent; mention fewer files"));
+            }
+            prompt.blocks.push(block_of(name, &path)?);
+            seen.push(path);
+        }
+        Ok(prompt)
+    }
+}
+
+/// The words after an `@` at the start of a word, without punctuation after them.
+fn mentions(text: &str) -> impl Iterator<Item = &str> {
+    let words = text
+        .split_whitespace()
+        .filter_map(|word| word.trim_start_matches(['(', '"', '\'', '[', '`']).strip_prefix('@'));
+    let end = [',', ';', ':', '!', '?', ')', '"', '\'', ']', '`'];
+    words.map(move |word| word.trim_end_matches(end)).filter(|word| !word.is_empty())
+}
+
+/// The file that a word names, from the folder or from the home folder. A full stop after it does
+/// not count.
+fn existing_file(name: &str, root: &Path) -> Option<PathBuf> {
+    let resolve = |name: &str| {
+        let path = match name.strip_prefix("~/") {
+            Some(rest) => foxwedge_local::agents::home_folder()?.join(rest),
+            None => root.join(name),
+        };
+        path.is_file().then_some(path)
+    };
+    resolve(name).or_else(|| resolve(name.trim_end_matches('.')))
+}
+
+/// The block of a file.
+fn block_of(name: &str, path: &Path) -> Result<Value, HelpfulError> {
+    let shown = clean(name);
+    let refuse = |why: String| {
+        HelpfulError::new(format!("`@{shown}` cannot be sent: {why}"))
+            .help("the prompt was not sent; Up brings it back")
+    };
+    let kind = image_type(path);
+    let max = if kind.is_some() { MAX_IMAGE_BYTES } else { MAX_TEXT_BYTES };
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(max + 1).read_to_end(&mut bytes));
+    read.map_err(|error| refuse(error.to_string()))?;
+    if bytes.len() as u64 > max {
+        return Err(refuse(format!("it has more than {} KiB", max >> 10)));
+    }
+    match kind {
+        Some(kind) => Ok(image_block(kind, &STANDARD.encode(&bytes))),
+        None => match String::from_utf8(bytes) {
+            Ok(text) => Ok(text_block(&format!("{FILE_MARK}{shown}`:\n\n{text}"))),
+            Err(_) => Err(refuse("it is neither text nor a picture".to_owned())),
+        },
+    }
+}
+
+/// A block of text.
+pub(crate) fn text_block(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// A block with a picture in Base64.
+pub(crate) fn image_block(media_type: &str, data: &str) -> Value {
+    let source = json!({ "type": "base64", "media_type": media_type, "data": data });
+    json!({ "type": "image", "source": source })
+}
+
+/// The media type of a picture that providers accept.
+fn image_type(path: &Path) -> Option<&'static str> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mentioned_files_are_read() {
+        let root = std::env::temp_dir().join(format!("foxwedge-mention-{}", std::process::id()));
+        std::fs::create_dir_all(root.join("src")).expect("a folder for the test");
+        for (name, bytes) in
+            [("src/a.rs", &b"fn a() {}"[..]), ("b.PNG", b"\x89PNG"), ("c.bin", b"\xff\0")]
+        {
+            std::fs::write(root.join(name), bytes).expect("a file for the test");
+        }
+        let read = |text: &str| ChatPrompt::read(text, &root).map(|prompt| prompt.blocks);
+        let code = text_block("The file `src/a.rs`:\n\nfn a() {}");
+        let picture = image_block("image/png", "iVBORw==");
+        let table = [
+            ("no files, fox@den.example, @nobody @", vec![]),
+            ("what is @src/a.rs?", vec![code.clone()]),
+            ("(@src/a.rs, @b.PNG) and @src/a.rs", vec![code, picture]),
+            ("see @src", vec![]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read(text).ok(), Some(expected), "{text}");
+        }
+        let error = read("@c.bin").expect_err("no text");
+        assert!(error.to_string().contains("neither text nor a picture"), "{error}");
+        let stop = ChatPrompt::read("look at @b.PNG.", &root).expect("a full stop");
+        assert_eq!(stop.blocks.len(), 1);
+        let _ = std::fs::remove_dir_all(&root);
+    }
+}
