@@ -12,7 +12,7 @@ use super::{
 use crate::{
     disk::{BackupStanding, ContentFingerprint, FileSnapshot},
     findings::{ReportDetail, build_file_report},
-    outcome::FileReport,
+    outcome::{FileReport, SessionRef},
     repair_plan::{self, RepairPlan},
     screen::abbreviate_home,
     source::{FileCompression, decompress_within, identify_session},
@@ -65,6 +65,7 @@ pub(super) fn apply_repair(
         "fixed": report.fixed,
         "left": check.findings,
         "backup": backup,
+        "resume": report.session.as_ref().and_then(SessionRef::resume_command),
     }))
 }
 
