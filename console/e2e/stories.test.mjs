@@ -67,14 +67,15 @@ after(async () => {
 });
 
 /** Opens a route and runs the test with the page. Page errors fail the test. */
-async function withPage(hash, run, url = gateway.page(hash)) {
+async function withPage(hash, run, site) {
   const { page, context, errors } = await openPage(browser, { locale: "en-US" });
   try {
-    await page.goto(url);
+    await page.goto(site === undefined ? gateway.page(hash) : `${site.url}#${hash}`);
     await run(page, context);
     assert.deepEqual(errors, []);
   } finally {
     await context.close();
+    await site?.close?.();
   }
 }
 
@@ -159,7 +160,7 @@ test("several sessions are selected, repaired with one confirmation, and undone"
 test("sessions are sorted by a column, and those that need repair are first otherwise", async () => {
   const site = await startFakeGateway();
   await withPage(
-    "",
+    "/sessions",
     async (page) => {
       const sizes = () => page.locator(".row.sessions-grid > :nth-child(7)").allInnerTexts();
       const first = () => page.locator(".row [data-health]").first().getAttribute("data-health");
@@ -173,9 +174,8 @@ test("sessions are sorted by a column, and those that need repair are first othe
       await page.getByRole("combobox", { name: "Agent" }).selectOption("codex");
       assert.match(page.url(), /agent=codex/);
     },
-    `${site.url}#/sessions`,
+    site,
   );
-  await site.close();
 });
 
 test("a new tab gets the token of an open one", async () => {
@@ -187,7 +187,9 @@ test("a new tab gets the token of an open one", async () => {
     await other.getByText("SCENARIO:mcp3").first().waitFor();
     assert.equal(await other.getByText("This gateway requires a token").count(), 0);
   });
-  await withPage("", (page) => page.getByText("~/.config/foxwedge/token").waitFor(), gateway.url);
+  await withPage("", (page) => page.getByText("~/.config/foxwedge/token").waitFor(), {
+    url: gateway.url,
+  });
 });
 
 test("a chat with a model is streamed, continues, and can be tried again", async () => {
@@ -262,7 +264,7 @@ test("a chat that is stopped during a tool call settles every card", async () =>
 test("a tool that was running when the chat was stopped may have run", async () => {
   const site = await startFakeGateway();
   await withPage(
-    "",
+    "/chat",
     async (page) => {
       await say(page, "claude-code", "look");
       await page.locator('[data-call="c2"] [data-status="running"]').waitFor();
@@ -278,9 +280,8 @@ test("a tool that was running when the chat was stopped may have run", async () 
       await page.locator('[data-call="c2"] summary').click();
       await page.getByText("It may have taken effect").waitFor();
     },
-    `${site.url}#/chat`,
+    site,
   );
-  await site.close();
 });
 
 test("a gateway that is away is shown, and the chat continues when it is back", async () => {
