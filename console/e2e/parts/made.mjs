@@ -172,8 +172,8 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
       "GET",
       /^\/v1\/console\/feed$/,
       ({ url }) => {
-        const action = url.searchParams.get("action") ?? "";
-        const rows = data.feedRows().filter((one) => action === "" || one.action === action);
+        const status = url.searchParams.get("status")?.charAt(0) ?? "";
+        const rows = data.feedRows().filter((one) => `${one.status}`.startsWith(status));
         const shown = rows.map((one) => ({ ...one, model: say(one.model) }));
         return { data: shown, has_more: false, next: null };
       },

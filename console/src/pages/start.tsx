@@ -32,15 +32,16 @@ async function load(signal: AbortSignal): Promise<Attention> {
     source: "file",
     limit: 500,
   });
-  const feed = (action: string) =>
-    fetchJson<Paged<FeedRow>>(path(["console", "feed"], { action, limit: 50 }), { signal });
-  const [list, rejected, failed, runs] = await Promise.all([
+  // Also those that were repaired, and refused all the same.
+  const feed = (status: string) =>
+    fetchJson<Paged<FeedRow>>(path(["console", "feed"], { status, limit: 50 }), { signal });
+  const [list, refused, failed, runs] = await Promise.all([
     fetchJson<SessionList>(sessions, { signal }),
-    feed("rejected"),
-    feed("failed"),
+    feed("4xx"),
+    feed("5xx"),
     loadRuns(signal),
   ]);
-  const requests = [...rejected.data, ...failed.data]
+  const requests = [...refused.data, ...failed.data]
     .filter(({ at }) => Date.now() - at < RECENT_MS)
     .sort((one, other) => other.at - one.at);
   return { sessions: list, requests, runs: runs.filter(isWaiting) };
@@ -142,7 +143,7 @@ function Requests({ rows }: { rows: readonly FeedRow[] }) {
       title={t("start.requests")}
       count={rows.length}
       empty={t("start.requests.none")}
-      all={link(["feed"], { action: "rejected" })}
+      all={link(["feed"], { status: "4xx" })}
     >
       {rows.slice(0, LISTED).map((row) => (
         <li key={row.id}>

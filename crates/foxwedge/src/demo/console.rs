@@ -182,13 +182,13 @@ async fn send_requests(port: u16) -> anyhow::Result<()> {
         let path = match history.profile {
             Profile::Anthropic => gateway::MESSAGES,
             Profile::OpenaiResponses => "/v1/responses",
-            Profile::Deepseek => "/v1/chat/completions",
-            // These histories are lists of messages, not whole requests.
+            // Bare lists of messages, and rules that the route of the demo does not apply.
             Profile::OpenaiChat
             | Profile::Gemini
             | Profile::Bedrock
             | Profile::GeminiInteractions
             | Profile::Mistral
+            | Profile::Deepseek
             | Profile::Strict => continue,
         };
         gateway::send_request(port, path, history.history, Some(TOKEN)).await?;
