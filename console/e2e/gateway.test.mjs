@@ -213,8 +213,10 @@ test("new requests appear live, with their findings", async () => {
     const row = page.locator(".row", { hasText: "repaired" }).first();
     await row.getByText("FW101").waitFor();
     await row.click();
-    await page.getByText("What was changed").waitFor();
-    await page.getByText("Request as received").waitFor();
+    await page.getByText("What the repair does").waitFor();
+    await page.getByRole("link", { name: "Before and after" }).click();
+    await page.getByText("Request as received").first().waitFor();
+    await page.locator('.side.plus').getByText("Tool result").waitFor();
     await page.getByRole("link", { name: "Metrics" }).click();
     await page.getByText("Findings by rule").waitFor();
     await page.getByRole("button", { name: "Numbers" }).first().click();

@@ -14,6 +14,11 @@ const [width, height] = size.split("x").map(Number);
 mkdirSync(folder, { recursive: true });
 
 const PAGES = [
+  ["start", "#/start"],
+  ["chat", "#/chat"],
+  ["several", "#/repair?ids=f-0001,f-0005,f-0003"],
+  ["gateway", "#/sessions/s-9c01"],
+  ["request", "#/feed/q-1000000"],
   ["sessions", "#/sessions"],
   ["session", "#/sessions/f-0001"],
   ["findings", "#/sessions/f-0001?tab=findings"],
@@ -44,6 +49,10 @@ for (const theme of ["light", "dark"]) {
     if (only !== "" && !only.split(",").includes(name)) continue;
     await page.goto(`${site.url}${hash}`);
     await page.reload();
+    if (name === "chat") {
+      await page.locator(".fw-composer textarea").fill("The parser drops empty lines. Why?");
+      await page.keyboard.press("Enter");
+    }
     await page.waitForTimeout(900);
     await page.screenshot({ path: `${folder}/${name}-${theme}.png` });
   }

@@ -13,6 +13,10 @@ import { json, sse } from "./parts/site.mjs";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const PAGES = [
+  ["#/start", "need you"],
+  ["#/chat", "Talk to a model"],
+  ["#/repair?ids=f-0001,f-0005", "can be repaired"],
+  ["#/feed/q-1000000", "Request as received"],
   ["#/sessions", "Sessions"],
   ["#/sessions/f-0001", "fix the parser"],
   ["#/sessions/f-0001?tab=findings", "has no result"],
@@ -28,7 +32,7 @@ const PAGES = [
   ["#/runs/run-1?tab=tasks", "Keep empty lines"],
   ["#/runs/run-1?tab=events", "run-started"],
   ["#/runs/run-1?tab=more", "Events accepted"],
-  ["#/feed?id=q-1000000", "What was changed"],
+  ["#/feed?id=q-1000000", "What the repair does"],
   ["#/compaction", "Naive cut"],
   ["#/metrics", "Findings by rule"],
   ["#/rules/FW101", "recover"],
@@ -268,6 +272,8 @@ test("every page has both languages, and the choice is stored", async () => {
     await page.getByRole("heading", { name: "会话" }).waitFor();
     assert.equal(await page.evaluate(() => document.documentElement.lang), "zh-CN");
     for (const [hash, title] of [
+      ["#/start", "首页"],
+      ["#/chat", "对话"],
       ["#/runs", "运行"],
       ["#/feed", "请求"],
       ["#/compaction", "压缩"],

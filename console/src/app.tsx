@@ -5,17 +5,21 @@ import { useEffect, useRef } from "preact/hooks";
 
 import { server } from "./data/ask.js";
 import { isLocked, token, unlock } from "./data/token.js";
+import { ChatPage } from "./pages/chat.js";
 import { CompactionPage } from "./pages/compaction.js";
 import { FeedPage } from "./pages/feed.js";
 import { MetricsPage } from "./pages/metrics.js";
 import { RepairPage } from "./pages/repair.js";
+import { RequestPage } from "./pages/request.js";
 import { RulePage } from "./pages/rule.js";
 import { RunPage } from "./pages/run.js";
 import { RunsPage } from "./pages/runs.js";
 import { SessionPage } from "./pages/session.js";
 import { SessionsPage } from "./pages/sessions.js";
+import { SeveralPage } from "./pages/several.js";
+import { StartPage } from "./pages/start.js";
 import { Announcer } from "./parts/announce.js";
-import { Empty } from "./parts/frame.js";
+import { Empty, useTitle } from "./parts/frame.js";
 import { Icon, type IconName } from "./parts/icon.js";
 import { Palette, isOpen as isPaletteOpen } from "./parts/palette.js";
 import { link, route } from "./route.js";
@@ -23,6 +27,13 @@ import { type Theme, setLanguage, language, theme } from "./settings.js";
 import { type TextKey, clock, t } from "./words.js";
 
 const NAV: readonly (readonly [TextKey, readonly (readonly [string, IconName, TextKey])[]])[] = [
+  [
+    "nav.here",
+    [
+      ["start", "start", "nav.start"],
+      ["chat", "chat", "nav.chat"],
+    ],
+  ],
   [
     "nav.histories",
     [
@@ -62,7 +73,7 @@ export function App() {
       >
         {t("skip")}
       </a>
-      <Rail page={path[0] ?? "sessions"} />
+      <Rail page={path[0] ?? "start"} />
       <main class="main" id="main" tabIndex={-1} ref={main}>
         {isLocked.value ? <Locked /> : <Current path={path} />}
       </main>
@@ -73,8 +84,14 @@ export function App() {
 }
 
 function Current({ path }: { path: readonly string[] }) {
-  const [page = "sessions", id, part] = path;
+  const [page = "start", id, part] = path;
   switch (page) {
+    case "start":
+      return <StartPage />;
+    case "chat":
+      return <ChatPage />;
+    case "repair":
+      return <SeveralPage />;
     case "sessions":
       if (id === undefined) return <SessionsPage />;
       if (part === "repair") return <RepairPage key={id} id={id} />;
@@ -82,7 +99,7 @@ function Current({ path }: { path: readonly string[] }) {
     case "runs":
       return id === undefined ? <RunsPage /> : <RunPage key={id} id={id} />;
     case "feed":
-      return <FeedPage />;
+      return id === undefined ? <FeedPage /> : <RequestPage key={id} id={id} />;
     case "compaction":
       return <CompactionPage />;
     case "metrics":
@@ -97,7 +114,7 @@ function Current({ path }: { path: readonly string[] }) {
 function Rail({ page }: { page: string }) {
   return (
     <header class="rail">
-      <a class="brand" href={link(["sessions"])}>
+      <a class="brand" href={link(["start"])}>
         <img src="/ui/icon.svg" alt="" width={22} height={22} />
         <span>Foxwedge</span>
       </a>
@@ -113,7 +130,7 @@ function Rail({ page }: { page: string }) {
             {links.map(([to, icon, key]) => (
               <a key={to} href={link([to])} aria-current={page === to ? "page" : undefined}>
                 <Icon name={icon} />
-                {t(key)}
+                <span>{t(key)}</span>
               </a>
             ))}
           </div>
@@ -141,6 +158,14 @@ function Rail({ page }: { page: string }) {
 /** Whether the server responds. */
 function Server() {
   const state = server.value;
+  if (isLocked.value && state.type !== "down") {
+    return (
+      <span class="server muted" role="status">
+        <Icon name="lock" />
+        {t("server.locked")}
+      </span>
+    );
+  }
   switch (state.type) {
     case "unknown":
       return (
@@ -195,11 +220,15 @@ function ThemeButton() {
 
 function Locked() {
   const typed = useSignal("");
+  useTitle(t("locked.title"));
   return (
     <div class="empty locked">
       <Icon name="lock" />
       <b>{token.value === "" ? t("locked.none") : t("locked.wrong")}</b>
       <p>{t("locked.how")}</p>
+      <p class="muted">
+        {t("locked.file")} <code>~/.config/foxwedge/token</code>
+      </p>
       <form
         class="bar"
         onSubmit={(event) => {

@@ -24,6 +24,13 @@ export function labelOf(prefix: string, name: string): string {
   return table[`${prefix}.${name}`] ?? name;
 }
 
+/** The texts of error codes. */
+export function refusals(): Readonly<Record<string, string>> {
+  const all = Object.entries(TABLES[language.value]);
+  const found = all.filter(([key]) => key.startsWith("refused."));
+  return Object.fromEntries(found.map(([key, text]) => [key.slice("refused.".length), text]));
+}
+
 /** Picks the singular or the plural text for a number. */
 export function plural(one: TextKey, other: TextKey, n: number): string {
   return t(n === 1 ? one : other, { n });

@@ -126,6 +126,7 @@ export function sessionView(row, messages) {
     records: messages + 9,
     torn: [],
     calls: { total: 90, answered: 88, elsewhere: 1, open: 1, duplicate: 0, orphan: 0 },
+    resume: `claude --resume ${row.session}`,
     branches: { path: messages, branch: 4, side: 2, boundaries: 1 },
     live: { is: false, who: null },
     undo: { available: false, at: null, standing: null },
@@ -273,7 +274,7 @@ export function plan() {
     messages: { before: 212, after: 212 },
     bytes: { before: 48_113, after: 48_411 },
     live: { is: false, who: null },
-    edits_total: 2,
+    edits_total: 22,
     edits: [
       {
         index: 0,
@@ -297,6 +298,17 @@ export function plan() {
         calls: ["toolu_5a"],
         note: "result `toolu_5a` is moved to its call",
       },
+      ...Array.from({ length: 20 }, (_, at) => ({
+        index: at + 2,
+        code: "FW103",
+        name: "displaced-result",
+        summary: "a tool result in the wrong place",
+        strategy: "drop-thinking",
+        word: "dropped",
+        message: 11 + at,
+        calls: [],
+        note: "signed thinking is removed: its signature covers the history before the edit",
+      })),
     ],
     data: [
       { kind: "gap", count: 5, before: 0, after: 0 },
@@ -350,10 +362,16 @@ export function plan() {
         after: null,
         edits: [1],
       },
+      {
+        kind: "changed",
+        before: { ...message(13) },
+        after: { ...message(13), parts: message(13).parts.slice(1) },
+        edits: [2],
+      },
       { kind: "gap", count: 203, before: 10, after: 9 },
     ],
     from: 0,
-    total: 6,
+    total: 7,
   };
 }
 
@@ -426,7 +444,12 @@ export function feedRows(count = 60) {
       findings:
         action === "fixed" ? { FW101: 1, FW103: 2 } : action === "rejected" ? { FW102: 1 } : {},
       status: action === "failed" ? 529 : action === "rejected" ? 400 : 200,
-      trouble: action === "failed" ? "the upstream responded with 529" : null,
+      trouble:
+        action === "failed"
+          ? "upstream_unreachable"
+          : action === "rejected"
+            ? "invalid_history"
+            : null,
       ended: "whole",
       first_ms: 12.5 + at,
       ms: 800 + ((at * 7919) % 2400),
@@ -622,6 +645,56 @@ export function runEvents(run, { ended = true, say = (words) => words } = {}) {
     );
   }
   return events;
+}
+
+/** The events of a reply in a chat: a thought, a text, a finished call and one that runs. */
+export function chatEvents(run, say = (words) => words) {
+  let seq = 0;
+  const event = (type, fields = {}) => ({
+    type,
+    runId: run,
+    epoch: 1,
+    seq: (seq += 1),
+    at: NOW + seq,
+    ...fields,
+  });
+  return [
+    event("run-started", { sessionId: "chat-1", agent: "claude-code", model: "claude-code" }),
+    event("tasks", {
+      tasks: [
+        { id: "1", content: say("Read the lexer"), status: "completed" },
+        {
+          id: "2",
+          content: say("Run the tests"),
+          status: "in_progress",
+          activeForm: say("Running the tests"),
+        },
+      ],
+    }),
+    event("turn-started", { turn: 1 }),
+    event("thought", { messageId: "t1", full: say("The tests should show it.") }),
+    event("text", { messageId: "m1", full: say("I look at the lexer first.") }),
+    event("tool-call", {
+      toolCallId: "c1",
+      turn: 1,
+      name: say("Read"),
+      input: { file_path: say("src/lexer.rs") },
+      status: "running",
+    }),
+    event("tool-result", {
+      toolCallId: "c1",
+      turn: 1,
+      status: "succeeded",
+      content: say("1  use crate::token::Token;"),
+    }),
+    event("tool-call", {
+      toolCallId: "c2",
+      turn: 1,
+      name: say("Bash"),
+      input: { command: say("cargo test --test lexer") },
+      status: "running",
+    }),
+  ];
 }
 
 export function runRows() {

@@ -15,6 +15,26 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
     }));
   const row = (id) => rows.find((one) => one.id === id) ?? rows[0];
   let isRepaired = false;
+  const prompts = [];
+  const stopped = new Set();
+  const followers = new Map();
+  /** The events of a reply in a chat. It runs until it is stopped. */
+  const chatStream = (run, request, reply) => {
+    const all = data.chatEvents(run, say);
+    const end = (type, fields) => ({ type, runId: run, epoch: 1, at: Date.now(), ...fields });
+    const send = sse(reply);
+    let sent = Number(request.headers["last-event-id"]?.split(".")[0] ?? 0);
+    const more = () => {
+      const ends = [end("stop", { grace: 0 }), end("run-ended", { reason: "stopped" })];
+      const log = [...all, ...(stopped.has(run) ? ends : [])];
+      for (; sent < log.length; sent += 1) {
+        send(`${sent + 1}.1`, JSON.stringify({ ...log[sent], seq: sent + 1 }));
+      }
+      if (stopped.has(run)) reply.end();
+    };
+    more();
+    followers.set(run, [...(followers.get(run) ?? []), more]);
+  };
   return startSite([
     ["GET", /^\/v1\/console$/, () => data.ABOUT],
     [
@@ -129,6 +149,7 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
           health: "ok",
           version: "v2",
           backup: "~/.local/state/foxwedge/backups/0a1b.jsonl",
+          resume: "cd /home/mo/parser && claude --resume 0a1b2c3d-0",
           undo: { available: true, at: Date.now(), standing: "made" },
         };
       },
@@ -150,18 +171,20 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
     [
       "GET",
       /^\/v1\/console\/feed$/,
-      () => ({
-        data: data.feedRows().map((one) => ({ ...one, model: say(one.model) })),
-        has_more: false,
-        next: null,
-      }),
+      ({ url }) => {
+        const status = url.searchParams.get("status")?.charAt(0) ?? "";
+        const rows = data.feedRows().filter((one) => `${one.status}`.startsWith(status));
+        const shown = rows.map((one) => ({ ...one, model: say(one.model) }));
+        return { data: shown, has_more: false, next: null };
+      },
     ],
     ["GET", /^\/v1\/console\/feed\/events$/, ({ reply }) => void sse(reply)],
     [
       "GET",
       /^\/v1\/console\/feed\/(.+)$/,
-      ({ match }) => {
+      ({ match, reply }) => {
         const one = data.feedRows().find(({ id }) => id === match[1]);
+        if (one === undefined) return json(reply, 404, { error: { code: "request_not_found" } });
         return {
           ...one,
           changes:
@@ -176,6 +199,7 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
                   },
                 ]
               : null,
+          rows: one.action === "fixed" ? data.plan().data.slice(0, 4) : null,
           losses: null,
           compacted: null,
           mode: "fix",
@@ -198,6 +222,24 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
     ],
     [
       "GET",
+      /^\/v1\/models$/,
+      () => ({ object: "list", data: [{ id: "claude-code" }, { id: "scripted" }] }),
+    ],
+    [
+      "POST",
+      /^\/v1\/chat\/completions$/,
+      ({ body, reply }) => {
+        prompts.push(body.messages);
+        reply.writeHead(200, {
+          "content-type": "text/event-stream",
+          "x-foxwedge-run": `chat-${prompts.length}`,
+        });
+        const text = say("I look at the lexer first.");
+        reply.write(`data: ${JSON.stringify({ choices: [{ delta: { content: text } }] })}\n\n`);
+      },
+    ],
+    [
+      "GET",
       /^\/v1\/runs$/,
       () => ({
         data: data.runRows().map((one) => ({ ...one, model: say(one.model) })),
@@ -209,6 +251,7 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
       "GET",
       /^\/v1\/runs\/([^/]+)\/events$/,
       ({ match, url, request, reply }) => {
+        if (match[1].startsWith("chat-")) return chatStream(match[1], request, reply);
         if (events !== undefined) return events({ run: match[1], url, request, reply });
         const send = sse(reply);
         const all = data.runEvents(match[1], { ended: !match[1].includes("open"), say });
@@ -237,6 +280,14 @@ export function startFakeGateway({ hostile, messages = 212, events } = {}) {
       /^\/v1\/runs\/([^/]+)\/answers$/,
       ({ match }) => ({ run: match[1], question: "t-1", decision: "allow" }),
     ],
-    ["POST", /^\/v1\/runs\/([^/]+)\/stop$/, ({ reply }) => json(reply, 202, { stopped: true })],
-  ]);
+    [
+      "POST",
+      /^\/v1\/runs\/([^/]+)\/stop$/,
+      ({ match, reply }) => {
+        stopped.add(match[1]);
+        for (const send of followers.get(match[1]) ?? []) send();
+        json(reply, 202, { stopped: true });
+      },
+    ],
+  ]).then((site) => ({ ...site, prompts }));
 }

@@ -52,6 +52,41 @@ export function unlock(newToken: string): void {
   }
 }
 
+/** Messages between the tabs of this page. The browser delivers them within one origin only. */
+type TabMessage = { readonly type: "ask" } | { readonly type: "token"; readonly token: string };
+
+/** Hands a working token to new tabs that ask for one, for as long as this tab is open. */
+export function shareToken(channel: BroadcastChannel | undefined = openChannel()): void {
+  channel?.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
+    if (data.type === "ask" && token.peek() !== "" && !isLocked.peek()) {
+      channel.postMessage({ type: "token", token: token.peek() });
+    }
+  });
+}
+
+/** Asks the other tabs for a token if this one has none. Resolves when one arrives or none does. */
+export async function askOtherTabs(
+  channel: BroadcastChannel | undefined = openChannel(),
+  patience = 150,
+): Promise<void> {
+  if (token.peek() === "" && channel !== undefined) {
+    await new Promise<void>((done) => {
+      channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
+        if (data.type !== "token" || typeof data.token !== "string") return;
+        if (token.peek() === "") unlock(data.token);
+        done();
+      });
+      channel.postMessage({ type: "ask" });
+      setTimeout(done, patience);
+    });
+  }
+  channel?.close();
+}
+
+function openChannel(): BroadcastChannel | undefined {
+  return typeof BroadcastChannel === "undefined" ? undefined : new BroadcastChannel(NAME);
+}
+
 /** The authorization header of every request. */
 export function headers(): Record<string, string> {
   return token.peek() === "" ? {} : { authorization: `Bearer ${token.peek()}` };

@@ -108,6 +108,8 @@ export interface SessionView extends Omit<SessionRow, "live" | "records"> {
   readonly branches: Readonly<Record<"path" | "branch" | "side" | "boundaries", number>>;
   readonly live: { readonly is: boolean; readonly who: string | null };
   readonly undo: Undo;
+  /** The command that resumes the session; null if its agent has none. */
+  readonly resume: string | null;
   readonly sub_agents_listed: readonly { readonly id: string; readonly session: string }[];
 }
 
@@ -254,6 +256,8 @@ export interface Applied {
   readonly version: string;
   readonly backup: string | null;
   readonly undo: Undo;
+  /** The command that resumes the session; null if its agent has none. */
+  readonly resume: string | null;
 }
 
 export interface Cut {
@@ -351,6 +355,8 @@ export interface FeedView extends FeedRow {
         readonly note: string;
       }[]
     | null;
+  /** The messages before and after the repair; null if content is not kept. */
+  readonly rows: readonly PlanRow[] | null;
   readonly losses: readonly string[] | null;
   readonly compacted: { readonly tokens_before: number; readonly tokens_after: number } | null;
   readonly mode: string | null;

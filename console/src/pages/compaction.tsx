@@ -7,6 +7,7 @@ import { fetchJson, path } from "../data/ask.js";
 import { usePoll } from "../data/poll.js";
 import type { Cut, SessionList } from "../data/types.js";
 import { Badge } from "../parts/badge.js";
+import { CommandLine } from "../parts/button.js";
 import { Empty, Loaded, Page, ErrorNote } from "../parts/frame.js";
 import { route, setQuery } from "../route.js";
 import { bytes, count, labelOf, t } from "../words.js";
@@ -55,6 +56,7 @@ export function CompactionPage() {
               ) : (
                 <CutView
                   key={id}
+                  session={rows.find((row) => row.id === id)?.session}
                   load={(fraction, signal) =>
                     fetchJson(path(["console", "sessions", id, "compaction"], { fraction }), {
                       signal,
@@ -101,8 +103,11 @@ function PastedConversation({ text, change }: { text: string; change: (text: str
   );
 }
 
-/** The slider and the preview of its cut. */
-export function CutView(props: { load: (fraction: number, signal: AbortSignal) => Promise<Cut> }) {
+/** The slider and the preview of its cut. `session`: the session for the command that makes it. */
+export function CutView(props: {
+  session?: string | undefined;
+  load: (fraction: number, signal: AbortSignal) => Promise<Cut>;
+}) {
   const percent = useSignal(50);
   const cut = useSignal<Cut | undefined>(undefined);
   const error = useSignal<Error | undefined>(undefined);
@@ -144,6 +149,10 @@ export function CutView(props: { load: (fraction: number, signal: AbortSignal) =
       {known === undefined && error.value === undefined && <p class="muted">{t("loading")}</p>}
       {known !== undefined && (
         <>
+          <CommandLine
+            label={t("cut.command")}
+            command={`foxwedge compact ${props.session ?? "FILE"} --budget ${budgetOf(known, percent.value)}`}
+          />
           <Ribbon cut={known} />
           <div class="two-columns">
             <CutSummary
@@ -166,6 +175,11 @@ export function CutView(props: { load: (fraction: number, signal: AbortSignal) =
       )}
     </div>
   );
+}
+
+/** The tokens that the slider allows. */
+function budgetOf(cut: Cut, percent: number): number {
+  return Math.max(1, Math.round((cut.tokens.before * percent) / 100));
 }
 
 function CutSummary(props: {

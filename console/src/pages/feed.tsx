@@ -4,19 +4,18 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
 import { fetchJson, path } from "../data/ask.js";
-import { ALL_ACTIONS, outcomeOf } from "../data/outcome.js";
+import { ALL_ACTIONS } from "../data/outcome.js";
 import { usePoll } from "../data/poll.js";
 import { headers } from "../data/token.js";
 import type { FeedRow, FeedView, Paged } from "../data/types.js";
-import { Badge, Findings } from "../parts/badge.js";
+import { Findings } from "../parts/badge.js";
 import { Empty, Loaded, Page, ErrorNote } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
 import { LongList } from "../parts/long.js";
-import { JsonText } from "../parts/text.js";
+import { isNarrow } from "../parts/narrow.js";
 import { link, route, setQuery } from "../route.js";
-import { bytes, clock, count, labelOf, span, t } from "../words.js";
-import { editLabel } from "../words/edits.js";
-import { Edit } from "./repair.js";
+import { clock, labelOf, span, t } from "../words.js";
+import { Action, RequestFacts, StatusCode, reasonText } from "./request.js";
 import { Choice } from "./sessions.js";
 
 const MAX_ROWS = 2_000;
@@ -117,7 +116,7 @@ export function FeedPage() {
             <LongList
               label={t("nav.feed")}
               count={rows.length}
-              height={2.25}
+              height={isNarrow.value ? 3.75 : 2.25}
               active={active}
               row={(index) => {
                 const row = rows[index];
@@ -148,39 +147,26 @@ function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: 
       <span class="muted num">{clock(row.at)}</span>
       <Action row={row} />
       <span class="cut">
-        {row.model ?? "–"}{" "}
+        {row.model ?? t("feed.nomodel")}{" "}
         <span class="muted">
-          {labelOf("endpoint", row.face)} →{" "}
-          {row.trouble === null ? (row.upstream ?? "–") : `${row.upstream ?? "–"} · ${row.trouble}`}
+          {labelOf("endpoint", row.face)}
+          {row.upstream !== null && ` → ${row.upstream}`}
         </span>
+        {row.trouble !== null && <span class="bad"> {reasonText(row.trouble)}</span>}
       </span>
       <Findings counts={row.findings} />
-      <span class="cut soft">{row.match === null ? "–" : labelOf("match", row.match)}</span>
+      <span class="cut soft">
+        {row.match === null
+          ? row.session === null
+            ? t("feed.before")
+            : "–"
+          : labelOf("match", row.match)}
+      </span>
       <span class="right">
         <StatusCode status={row.status} />
       </span>
       <span class="right num soft">{span(row.ms)}</span>
     </button>
-  );
-}
-
-function Action({ row }: { row: FeedRow }) {
-  const { tone, icon, word, code } = outcomeOf(row);
-  return (
-    <Badge tone={tone} icon={icon}>
-      {labelOf("action", word)}
-      {code !== "" && <span class="num"> {code}</span>}
-    </Badge>
-  );
-}
-
-function StatusCode({ status }: { status: number }) {
-  const isSuccess = status >= 200 && status < 300;
-  const tone = isSuccess ? "ok" : status < 500 ? "warn" : "bad";
-  return (
-    <Badge tone={tone} icon={isSuccess ? "check" : "cross"} plain>
-      <span class="num">{status}</span>
-    </Badge>
   );
 }
 
@@ -203,104 +189,11 @@ function RequestPanel({ id }: { id: string }) {
         <Loaded known={known.value}>
           {(row) => (
             <>
-              <span class="bar">
-                <Action row={row} />
-                <StatusCode status={row.status} />
-                {row.ended !== "whole" && (
-                  <Badge tone="warn" icon="warn">
-                    {labelOf("ended", row.ended)}
-                  </Badge>
-                )}
-              </span>
-              {row.trouble !== null && <p class="note tone-bad">{row.trouble}</p>}
-              <dl class="facts">
-                <dt>{t("feed.id")}</dt>
-                <dd class="mono">{row.request}</dd>
-                <dt>{t("feed.model")}</dt>
-                <dd>{row.model ?? "–"}</dd>
-                <dt>{t("feed.upstream")}</dt>
-                <dd>{row.upstream ?? "–"}</dd>
-                <dt>{t("feed.match")}</dt>
-                <dd>{row.match === null ? "–" : labelOf("match", row.match)}</dd>
-                <dt>{t("feed.took")}</dt>
-                <dd class="num">
-                  {span(row.ms)}
-                  {row.first_ms !== null && ` · ${t("feed.first", { span: span(row.first_ms) })}`}
-                </dd>
-                <dt>{t("feed.bytes")}</dt>
-                <dd class="num">
-                  {bytes(row.bytes_in)} → {bytes(row.bytes_out)}
-                </dd>
-                {row.compacted !== null && (
-                  <>
-                    <dt>{t("nav.compaction")}</dt>
-                    <dd class="num">
-                      {count(row.compacted.tokens_before)} → {count(row.compacted.tokens_after)}
-                    </dd>
-                  </>
-                )}
-                {row.session !== null && (
-                  <>
-                    <dt>{t("run.session")}</dt>
-                    <dd>
-                      <a class="mono" href={link(["sessions", row.session])}>
-                        {row.session}
-                      </a>
-                    </dd>
-                  </>
-                )}
-                {row.run !== null && (
-                  <>
-                    <dt>{t("runs.run")}</dt>
-                    <dd>
-                      <a class="mono" href={link(["runs", row.run])}>
-                        {row.run}
-                      </a>
-                    </dd>
-                  </>
-                )}
-              </dl>
-              {row.changes !== null && row.changes.length > 0 && (
-                <>
-                  <h3>{t("feed.changes")}</h3>
-                  {row.changes.slice(0, 200).map((change, at) => (
-                    <Edit
-                      key={at}
-                      edit={{
-                        code: change.code,
-                        name: "",
-                        word: editLabel(change.strategy),
-                        note: change.note,
-                      }}
-                    />
-                  ))}
-                </>
-              )}
-              {row.losses !== null && row.losses.length > 0 && (
-                <>
-                  <h3>{t("feed.losses")}</h3>
-                  <ul>
-                    {row.losses.slice(0, 200).map((loss) => (
-                      <li key={loss}>{loss}</li>
-                    ))}
-                  </ul>
-                </>
-              )}
-              {row.body_before !== null && (
-                <>
-                  <h3>{t("feed.in")}</h3>
-                  <JsonText text={row.body_before} />
-                </>
-              )}
-              {row.body_after !== null && (
-                <>
-                  <h3>{t("feed.out")}</h3>
-                  <JsonText text={row.body_after} />
-                </>
-              )}
-              {row.body_before === null && row.action === "fixed" && (
-                <p class="muted">{t("feed.left")}</p>
-              )}
+              <a class="button" href={link(["feed", id])}>
+                <Icon name={row.rows === null ? "feed" : "wrench"} />
+                {row.rows === null ? t("feed.open") : t("feed.sides")}
+              </a>
+              <RequestFacts row={row} />
             </>
           )}
         </Loaded>

@@ -4,16 +4,16 @@ import { useSignal } from "@preact/signals";
 import { useCallback, useRef } from "preact/hooks";
 
 import { fetchJson, fetchText, path } from "../data/ask.js";
-import type { Applied, EditRow, Message, Plan, PlanRow, Sliced } from "../data/types.js";
+import type { Applied, Plan, PlanRow, Sliced } from "../data/types.js";
 import { announceText } from "../parts/announce.js";
 import { Findings, HealthBadge } from "../parts/badge.js";
-import { CopyButton, ConfirmButton } from "../parts/button.js";
-import { Empty, Page, ErrorNote, errorText } from "../parts/frame.js";
-import { Icon, isIcon } from "../parts/icon.js";
+import { CommandLine, CopyButton, ConfirmButton } from "../parts/button.js";
+import { Crumbs, Empty, Page, ErrorNote, errorText } from "../parts/frame.js";
+import { Icon } from "../parts/icon.js";
 import { LongList } from "../parts/long.js";
-import { MessageHead, Parts } from "../parts/message.js";
+import { EditList, RepairRow } from "../parts/sides.js";
 import { link } from "../route.js";
-import { bytes, count, plural, labelOf, t } from "../words.js";
+import { bytes, count, plural, t } from "../words.js";
 import { useSlices } from "./session/slices.js";
 import { undo } from "./session.js";
 
@@ -67,17 +67,7 @@ function Planned(props: {
   return (
     <Page
       title={t("repair.title")}
-      crumbs={
-        <>
-          <a href={link(["sessions"])}>{t("nav.sessions")}</a>
-          <span>/</span>
-          <a class="mono cut" href={link(["sessions", id])}>
-            {id}
-          </a>
-          <span>/</span>
-          <span>{t("repair.title")}</span>
-        </>
-      }
+      crumbs={<Crumbs page="sessions" id={id} to={["sessions", id]} last={t("repair.title")} />}
       badge={
         known !== undefined && known.changes ? (
           <span class="bar">
@@ -149,7 +139,7 @@ function Planned(props: {
                 const row = slices.row(index);
                 return (
                   <div data-stop tabIndex={index === active.value ? 0 : -1} class="side-row">
-                    {row === undefined ? "…" : <Row row={row} edits={known.edits} />}
+                    {row === undefined ? "…" : <RepairRow row={row} edits={known.edits} />}
                   </div>
                 );
               }}
@@ -174,6 +164,7 @@ function Made({ id, made, again }: { id: string; made: Applied; again: () => voi
             <span class="mono soft">{t("repair.backup", { path: made.backup })}</span>
           )}
         </span>
+        {made.resume !== null && <CommandLine label={t("repair.next")} command={made.resume} />}
         <span class="bar">
           <a class="button" href={link(["sessions", id])}>
             {t("repair.see")}
@@ -198,90 +189,25 @@ function Made({ id, made, again }: { id: string; made: Applied; again: () => voi
 }
 
 function Summary({ plan }: { plan: Plan }) {
-  const counts = new Map<string, number>();
-  for (const { word } of plan.edits) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return (
-    <div class="figures">
-      {[...counts].map(([word, n]) => (
-        <div key={word} class="figure">
-          <b>{count(n)}</b>
-          <span class="bar tight">
-            <EditIcon word={word} />
-            {labelOf("edit", word)}
-          </span>
-        </div>
-      ))}
-      <div class="figure">
-        <b>
-          {bytes(plan.bytes.before)} → {bytes(plan.bytes.after)}
-        </b>
-        <span>{t("sessions.size")}</span>
-      </div>
-      <div class="figure wide">
-        <Findings counts={plan.findings.before} />
-        <span>{t("repair.found")}</span>
-      </div>
-    </div>
-  );
-}
-
-function Row({ row, edits }: { row: PlanRow; edits: readonly EditRow[] }) {
-  if (row.kind === "gap") {
-    return <p class="gap muted">{plural("repair.gap.one", "repair.gap", row.count)}</p>;
-  }
-  const before = row.before;
-  const after = row.after?.same === true ? before : row.after;
   return (
     <>
-      {row.edits.map((at) => {
-        const edit = edits[at];
-        return edit && <Edit key={at} edit={edit} />;
-      })}
-      <div class={`sides kind-${row.kind}`}>
-        <Side
-          message={before}
-          mark={row.kind === "removed" || row.kind === "changed" ? "minus" : ""}
-        />
-        <Side
-          message={after}
-          bare={row.after?.same === true}
-          mark={row.kind === "added" || row.kind === "changed" ? "plus" : ""}
-        />
+      <div class="figures">
+        <div class="figure">
+          <b>{count(plan.edits_total)}</b>
+          <span>{t("repair.edits.count")}</span>
+        </div>
+        <div class="figure">
+          <b>
+            {bytes(plan.bytes.before)} → {bytes(plan.bytes.after)}
+          </b>
+          <span>{t("sessions.size")}</span>
+        </div>
+        <div class="figure wide">
+          <Findings counts={plan.findings.before} />
+          <span>{t("repair.found")}</span>
+        </div>
       </div>
+      <EditList edits={plan.edits} total={plan.edits_total} />
     </>
   );
-}
-
-function Side(props: { message: Message | null; mark: "minus" | "plus" | ""; bare?: boolean }) {
-  const { message, mark, bare = false } = props;
-  if (message === null) return <div class="side none" />;
-  return (
-    <div class={`side ${mark}`}>
-      {mark !== "" && (
-        <span class="mark">{mark === "plus" ? t("repair.plus") : t("repair.minus")}</span>
-      )}
-      <MessageHead message={message} />
-      <Parts parts={message.parts} bare={bare} />
-    </div>
-  );
-}
-
-/** One edit of a repair: what is done, by which rule, and why. */
-export function Edit({ edit }: { edit: Pick<EditRow, "code" | "name" | "word" | "note"> }) {
-  return (
-    <div class="edit">
-      <span class="badge tone-run">
-        <EditIcon word={edit.word} />
-        <span data-edit={edit.word}>{labelOf("edit", edit.word)}</span>
-      </span>
-      <a class="rule" href={link(["rules", edit.code])}>
-        {edit.code} {edit.name}
-      </a>
-      <span>{edit.note}</span>
-    </div>
-  );
-}
-
-function EditIcon({ word }: { word: string }) {
-  return <Icon name={isIcon(word) ? word : "wrench"} />;
 }

@@ -7,7 +7,9 @@ import { Loaded, Page } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
 import { type Block, blocks, spans } from "../parts/markdown.js";
 import { link } from "../route.js";
+import { language } from "../settings.js";
 import { t } from "../words.js";
+import { ruleSummary } from "../words/rules.js";
 
 export function RulePage({ code }: { code: string }) {
   const { known } = usePoll(
@@ -22,7 +24,7 @@ export function RulePage({ code }: { code: string }) {
           ? code
           : `${known.value.value.code} ${known.value.value.name}`
       }
-      sub={known.value.value?.summary}
+      sub={known.value.value && ruleSummary(known.value.value.code, known.value.value.summary)}
       actions={
         <a class="button" href={link(["sessions"], { rule: code })}>
           <Icon name="sessions" />
@@ -32,9 +34,10 @@ export function RulePage({ code }: { code: string }) {
     >
       <Loaded known={known.value}>
         {({ page }) => (
-          <section class="panel">
+          <section class="panel page-text" lang="en">
+            {language.value === "zh" && <p class="note">{t("rule.english")}</p>}
             <div class="inside prose">
-              {blocks(page).map((block, at) => (
+              {withoutTitle(blocks(page)).map((block, at) => (
                 <BlockView key={at} block={block} />
               ))}
             </div>
@@ -43,6 +46,11 @@ export function RulePage({ code }: { code: string }) {
       </Loaded>
     </Page>
   );
+}
+
+/** The page's own title is shown above it. */
+function withoutTitle(all: readonly Block[]): readonly Block[] {
+  return all[0]?.type === "head" && all[0].level === 1 ? all.slice(1) : all;
 }
 
 function BlockView({ block }: { block: Block }) {

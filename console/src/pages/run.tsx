@@ -1,21 +1,21 @@
 /** A live run. All statuses come from the reducer. */
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { fetchJson, path } from "../data/ask.js";
 import { now } from "../data/clock.js";
 import { type ConnectionState, LiveRun } from "../data/live.js";
 import { announce, clearAnnouncements } from "../parts/announce.js";
 import { Badge, RunBadge } from "../parts/badge.js";
-import { CopyButton, ConfirmButton } from "../parts/button.js";
-import { Empty, Page, errorText } from "../parts/frame.js";
+import { ConfirmButton } from "../parts/button.js";
+import { Crumbs, Empty, Page, errorText } from "../parts/frame.js";
 import { Icon, type IconName } from "../parts/icon.js";
 import { LongList } from "../parts/long.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
 import { JsonTree, Text } from "../parts/text.js";
 import { link, route, setQuery } from "../route.js";
-import { type RunSnapshot, type TaskTruth, isFinal } from "../run.js";
+import type { RunSnapshot, TaskTruth } from "../run.js";
 import { clock, count, labelOf, span, t } from "../words.js";
 import { CallPanel } from "./run/call.js";
 import { Inspector } from "./run/inspector.js";
@@ -35,7 +35,9 @@ export function RunPage({ id }: { id: string }) {
   );
   const { run, tasks } = live.view.value;
   const connection = live.connection.value;
-  const tab = route.value.query.get("tab") ?? "calls";
+  const firstTab = useRef<string>(undefined);
+  if (run !== undefined) firstTab.current ??= tabWithContent(run, tasks);
+  const tab = route.value.query.get("tab") ?? firstTab.current ?? "calls";
   const isOver = run?.phase === "ended";
   // Without a connection it is unknown whether the run still makes progress.
   const frozen = !isOver && connection.type !== "connected";
@@ -46,15 +48,11 @@ export function RunPage({ id }: { id: string }) {
     <Page
       title={title}
       crumbs={
-        <>
-          <a href={link(["runs"])}>{t("nav.runs")}</a>
-          <span>/</span>
-          <span class="mono">{id}</span>
-          <CopyButton text={id} label={t("copy")} />
+        <Crumbs page="runs" id={id}>
           {started?.session !== undefined && (
             <a href={link(["sessions", started.session])}>{t("run.session")}</a>
           )}
-        </>
+        </Crumbs>
       }
       badge={run && <RunBadge phase={run.phase} outcome={run.outcome} frozen={frozen} />}
       actions={
@@ -107,6 +105,14 @@ export function RunPage({ id }: { id: string }) {
       )}
     </Page>
   );
+}
+
+/** The first tab that has something; undefined while none has. */
+function tabWithContent(run: RunSnapshot, tasks: readonly TaskTruth[]): string | undefined {
+  if (run.summary.calls > 0) return "calls";
+  if (run.texts.length > 0) return "said";
+  if (tasks.length > 0) return "tasks";
+  return run.phase === "ended" ? "events" : undefined;
 }
 
 /** A note if the shown state is not current. */
@@ -181,23 +187,22 @@ function Figures({ live, run, frozen }: { live: LiveRun; run: RunSnapshot; froze
   const start = notes.startedAt;
   const isOver = run.phase === "ended";
   const end = isOver ? notes.endedAt : frozen ? notes.lastAt : now.value;
-  const open = run.tools.filter(({ status }) => !isFinal(status)).length;
   const { usage, summary } = run;
   return (
     <div class="figures">
       <Figure name={isOver ? t("run.took") : t("run.sofar")}>
         {start === undefined || end === undefined ? "–" : span(end - start)}
       </Figure>
-      <Figure name={t("run.opencalls")}>{count(open)}</Figure>
       <Figure name={t("run.calls")}>{count(summary.calls)}</Figure>
-      {summary.available !== undefined && (
-        <Figure name={t("run.available")}>{count(summary.available)}</Figure>
+      {usage.input + usage.output > 0 && (
+        <Figure
+          name={
+            usage.cached === 0
+              ? t("run.tokens")
+              : t("run.tokens.cached", { n: Math.round((usage.cached / usage.input) * 100) })
+          }
+        >{`${count(usage.input)} → ${count(usage.output)}`}</Figure>
       )}
-      <Figure name={t("run.tokens.in")}>{count(usage.input)}</Figure>
-      <Figure name={t("run.tokens.cached")}>
-        {usage.input === 0 ? "–" : `${Math.round((usage.cached / usage.input) * 100)} %`}
-      </Figure>
-      <Figure name={t("run.tokens.out")}>{count(usage.output)}</Figure>
       <div class="figure wide">
         <CallCounts counts={summary.byStatus as Record<string, number>} total={summary.calls} />
         <span>{t("run.bystatus")}</span>

@@ -18,7 +18,7 @@ import { ago, count, moment, span, t } from "../words.js";
 const MAX_DETAIL_REQUESTS = 8;
 
 export function RunsPage() {
-  const { known } = usePoll("runs", load, 2_000);
+  const { known } = usePoll("runs", loadRuns, 2_000);
   const active = useSignal(0);
   const { query } = route.value;
   const state = query.get("state") ?? "";
@@ -106,7 +106,9 @@ function RunLine({ row, stop }: { row: RunRow; stop: boolean }) {
         <span class="cut">
           {[row.agent, row.model].filter(Boolean).join(" · ") || t("runs.gateway")}
         </span>
-        <span class="cut muted mono">{row.id}</span>
+        <span class="cut muted mono" title={row.id}>
+          {row.id}
+        </span>
       </span>
       <CallCounts counts={row.calls?.by_status} total={row.calls?.total} />
       <span class="right num soft">{tokens(row.usage)}</span>
@@ -163,7 +165,8 @@ export function openCalls(counts: Counts): number {
   return open.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
 }
 
-async function load(signal: AbortSignal): Promise<readonly RunRow[]> {
+/** The newest runs, open ones with the state of their tool calls. */
+export async function loadRuns(signal: AbortSignal): Promise<readonly RunRow[]> {
   const { data } = await fetchJson<Paged<RunRow>>(path(["runs"], { limit: 500 }), { signal });
   const withoutCounts = data.filter((row) => row.state === "open" && row.calls === null);
   const details = await Promise.all(

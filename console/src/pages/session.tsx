@@ -3,19 +3,18 @@
 import { useSignal } from "@preact/signals";
 
 import { fetchJson, path } from "../data/ask.js";
-import { now } from "../data/clock.js";
 import { usePoll } from "../data/poll.js";
-import type { Applied, Paged, RunRow, SessionView } from "../data/types.js";
+import type { Applied, SessionView } from "../data/types.js";
 import { announceText } from "../parts/announce.js";
-import { Findings, HealthBadge, RunBadge } from "../parts/badge.js";
-import { CopyButton, ConfirmButton } from "../parts/button.js";
-import { Empty, Loaded, Page, errorText } from "../parts/frame.js";
+import { Findings, HealthBadge } from "../parts/badge.js";
+import { CommandLine, CopyButton, ConfirmButton } from "../parts/button.js";
+import { Crumbs, Loaded, Page, errorText } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
 import { TabPanel, Tabs } from "../parts/tabs.js";
 import { link, route, setQuery } from "../route.js";
-import { ago, bytes, count, moment, span, t } from "../words.js";
+import { bytes, count, t } from "../words.js";
 import { CutView } from "./compaction.js";
-import { CallCounts } from "./runs.js";
+import { GatewayPage } from "./gateway.js";
 import { Branches } from "./session/branches.js";
 import { Conversation } from "./session/conversation.js";
 import { FindingList } from "./session/findings.js";
@@ -38,12 +37,7 @@ function FilePage({ id }: { id: string }) {
     <Page
       title={view?.title ?? view?.session ?? id}
       crumbs={
-        <>
-          <a href={link(["sessions"])}>{t("nav.sessions")}</a>
-          <span>/</span>
-          <span class="mono cut">{view?.session ?? id}</span>
-          {view !== undefined && <CopyButton text={view.session} label={t("copy")} />}
-        </>
+        <Crumbs page="sessions" id={view?.session ?? id} />
       }
       badge={view && <HealthBadge health={view.health} />}
       actions={view && <Actions id={id} view={view} done={refresh} />}
@@ -76,6 +70,7 @@ function FilePage({ id }: { id: string }) {
               {tab === "cut" && (
                 <CutView
                   key={view.version}
+                  session={view.session}
                   load={(fraction, signal) =>
                     fetchJson(path(["console", "sessions", id, "compaction"], { fraction }), {
                       signal,
@@ -183,6 +178,9 @@ function Facts({ view }: { view: SessionView }) {
           <span>{t("sessions.findings")}</span>
         </div>
       </div>
+      {view.resume !== null && view.health === "ok" && (
+        <CommandLine label={t("session.resume")} command={view.resume} />
+      )}
       <p class="muted facts-line">
         {[view.product ?? view.agent, view.agent_version, view.model].filter(Boolean).join(" · ")}
         {view.path !== undefined && (
@@ -202,84 +200,6 @@ function Figure({ name, children }: { name: string; children: string }) {
       <b>{children}</b>
       <span>{name}</span>
     </div>
-  );
-}
-
-/** A session of the gateway. It is shown as its runs. */
-function GatewayPage({ id }: { id: string }) {
-  const address = path(["sessions", id], { limit: 500 });
-  const { known } = usePoll(
-    address,
-    (signal) =>
-      fetchJson<Paged<RunRow> & { session: { title: string | null; touched: number } }>(address, {
-        signal,
-      }),
-    3_000,
-  );
-  return (
-    <Page
-      title={known.value.value?.session.title || id}
-      crumbs={
-        <>
-          <a href={link(["sessions"])}>{t("nav.sessions")}</a>
-          <span>/</span>
-          <span class="mono">{id}</span>
-          <CopyButton text={id} label={t("copy")} />
-        </>
-      }
-      actions={
-        <a class="button" href={link(["feed"], { session: id })}>
-          <Icon name="feed" />
-          {t("session.requests")}
-        </a>
-      }
-    >
-      <Loaded known={known.value}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty icon="runs" title={t("runs.none")} />
-          ) : (
-            <section class="panel">
-              <table class="table">
-                <thead>
-                  <tr>
-                    <th>{t("runs.state")}</th>
-                    <th>{t("runs.run")}</th>
-                    <th>{t("runs.calls")}</th>
-                    <th class="num">{t("runs.took")}</th>
-                    <th class="num">{t("runs.began")}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {data.map((run) => (
-                    <tr key={run.id}>
-                      <td>
-                        <RunBadge
-                          phase={run.state === "open" ? "running" : "ended"}
-                          outcome={run.outcome ?? undefined}
-                        />
-                      </td>
-                      <td>
-                        <a class="mono" href={link(["runs", run.id])}>
-                          {run.id}
-                        </a>
-                      </td>
-                      <td>
-                        <CallCounts counts={run.calls?.by_status} total={run.calls?.total} />
-                      </td>
-                      <td class="num">{span((run.ended ?? now.value) - run.started)}</td>
-                      <td class="num" title={moment(run.started)}>
-                        {ago(run.started, now.value)}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </section>
-          )
-        }
-      </Loaded>
-    </Page>
   );
 }
 

@@ -1,18 +1,27 @@
 /** All sessions of agents on this machine and of the gateway, with their health. */
 
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
 import { fetchJson, path } from "../data/ask.js";
 import { now } from "../data/clock.js";
+import {
+  type Column,
+  type SessionOrder,
+  isRepairable,
+  nextOrder,
+  parseOrder,
+  sortRows,
+} from "../data/order.js";
 import { usePoll } from "../data/poll.js";
 import { HEALTHS, type SessionList, type SessionRow } from "../data/types.js";
 import { Badge, Findings, HealthBadge } from "../parts/badge.js";
 import { Empty, Loaded, Page } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
 import { LongList } from "../parts/long.js";
+import { isNarrow } from "../parts/narrow.js";
 import { link, route, setQuery } from "../route.js";
-import { ago, bytes, count, labelOf, moment, t } from "../words.js";
+import { type TextKey, ago, bytes, count, labelOf, moment, plural, t } from "../words.js";
 
 const MAX_ROWS = 1_000;
 
@@ -28,8 +37,10 @@ export function SessionsPage() {
     sub_agents: parameter("sub_agents"),
   };
   const address = path(["console", "sessions"], { ...filter, limit: MAX_ROWS });
-  const poll = usePoll(address, (signal) => fetchJson<SessionList>(address, { signal }), 3_000);
+  const poll = usePoll(address, (signal) => loadSessions(address, filter, signal), 3_000);
+  const order = parseOrder(parameter("sort"));
   const active = useSignal(0);
+  const chosen = useSignal<ReadonlySet<string>>(new Set());
   const search = useRef<HTMLInputElement>(null);
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -72,6 +83,15 @@ export function SessionsPage() {
             ["gateway", t("sessions.source.gateway")],
           ]}
         />
+        <Choice
+          label={t("sessions.agent")}
+          value={filter.agent}
+          name="agent"
+          options={[
+            ["", t("sessions.agent.all")],
+            ...agentsOf(shown.value, filter.agent).map((agent) => [agent, agent] as const),
+          ]}
+        />
         <label class="chip">
           <input
             type="checkbox"
@@ -110,27 +130,7 @@ export function SessionsPage() {
               {Object.values(filter).some(Boolean) ? "" : t("sessions.none.how")}
             </Empty>
           ) : (
-            <section class="panel fill">
-              <div class="row-head sessions-grid" aria-hidden="true">
-                <span>{t("sessions.health")}</span>
-                <span>{t("sessions.session")}</span>
-                <span>{t("sessions.agent")}</span>
-                <span>{t("sessions.findings")}</span>
-                <span class="right">{t("sessions.messages")}</span>
-                <span class="right">{t("sessions.size")}</span>
-                <span class="right">{t("sessions.touched")}</span>
-              </div>
-              <LongList
-                label={t("nav.sessions")}
-                count={list.data.length}
-                height={2.75}
-                active={active}
-                row={(index) => {
-                  const row = list.data[index];
-                  return row && <SessionLine row={row} stop={index === active.value} />;
-                }}
-              />
-            </section>
+            <Rows rows={sortRows(list.data, order)} order={order} active={active} chosen={chosen} />
           )
         }
       </Loaded>
@@ -139,18 +139,154 @@ export function SessionsPage() {
   );
 }
 
-function SessionLine({ row, stop }: { row: SessionRow; stop: boolean }) {
-  const size = row.size ?? 0;
+/** The agents to choose from: those in the list, and the chosen one. */
+function agentsOf(list: SessionList | undefined, chosen: string): readonly string[] {
+  const all = new Set((list?.data ?? []).flatMap(({ product, agent }) => product ?? agent ?? []));
+  if (chosen !== "") all.add(chosen);
+  return [...all].sort();
+}
+
+/** The newest sessions. If there are more, those that need attention are added. */
+async function loadSessions(
+  address: string,
+  filter: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<SessionList> {
+  const list = await fetchJson<SessionList>(address, { signal });
+  if (!list.has_more || filter.health !== "") return list;
+  const attention = { ...filter, health: "needs-repair,history-missing", limit: MAX_ROWS };
+  const more = await fetchJson<SessionList>(path(["console", "sessions"], attention), { signal });
+  const known = new Set(list.data.map(({ id }) => id));
+  return { ...list, data: [...list.data, ...more.data.filter(({ id }) => !known.has(id))] };
+}
+
+const HEADS: readonly (readonly [Column, TextKey, string])[] = [
+  ["health", "sessions.health", ""],
+  ["title", "sessions.session", ""],
+  ["agent", "sessions.agent", ""],
+  ["findings", "sessions.findings", ""],
+  ["messages", "sessions.messages", "right"],
+  ["size", "sessions.size", "right"],
+  ["touched", "sessions.touched", "right"],
+];
+
+function Rows(props: {
+  rows: readonly SessionRow[];
+  order: SessionOrder | undefined;
+  active: Signal<number>;
+  chosen: Signal<ReadonlySet<string>>;
+}) {
+  const { rows, order, active, chosen } = props;
+  const repairable = rows.filter(isRepairable);
+  const ids = repairable.filter(({ id }) => chosen.value.has(id)).map(({ id }) => id);
+  const toggle = (id: string, isChosen: boolean) => {
+    const next = new Set(chosen.value);
+    if (isChosen) next.add(id);
+    else next.delete(id);
+    chosen.value = next;
+  };
   return (
-    <a
-      class="row sessions-grid tall"
-      href={link(["sessions", row.id])}
-      data-stop
-      tabIndex={stop ? 0 : -1}
-    >
+    <section class="panel fill">
+      {repairable.length > 0 && (
+        <header>
+          <label class="choice">
+            <input
+              type="checkbox"
+              checked={ids.length === repairable.length}
+              onChange={(event) => {
+                const all = event.currentTarget.checked ? repairable.map(({ id }) => id) : [];
+                chosen.value = new Set(all);
+              }}
+            />
+            {plural("sessions.choose.one", "sessions.choose", repairable.length)}
+          </label>
+          <span class="end">
+            {ids.length > 0 && (
+              <a class="button main-one" href={link(["repair"], { ids: ids.join(",") })}>
+                <Icon name="wrench" />
+                {plural("sessions.repair.one", "sessions.repair", ids.length)}
+              </a>
+            )}
+          </span>
+        </header>
+      )}
+      <div class="row-head sessions-grid" role="group" aria-label={t("sessions.sort")}>
+        <span />
+        {HEADS.map(([column, label, side]) => (
+          <span key={column} class={side}>
+            <button
+              type="button"
+              class="sort"
+              aria-pressed={order?.column === column}
+              onClick={() => setQuery({ sort: nextOrder(order, column) })}
+            >
+              {t(label)}
+              {order?.column === column && (
+                <>
+                  <Icon name={order.descending ? "down" : "up"} />
+                  <span class="unseen">
+                    {order.descending ? t("sessions.descending") : t("sessions.ascending")}
+                  </span>
+                </>
+              )}
+            </button>
+          </span>
+        ))}
+      </div>
+      <LongList
+        label={t("nav.sessions")}
+        count={rows.length}
+        height={isNarrow.value ? 4 : 2.75}
+        active={active}
+        row={(index) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            <SessionLine
+              row={row}
+              stop={index === active.value}
+              isChosen={chosen.value.has(row.id)}
+              choose={(isChosen) => toggle(row.id, isChosen)}
+            />
+          );
+        }}
+      />
+    </section>
+  );
+}
+
+function SessionLine(props: {
+  row: SessionRow;
+  stop: boolean;
+  isChosen: boolean;
+  choose: (isChosen: boolean) => void;
+}) {
+  const { row, stop, isChosen, choose } = props;
+  const size = row.size ?? 0;
+  const name = row.title ?? row.session;
+  const canRepair = isRepairable(row);
+  return (
+    <div class={`row sessions-grid tall ${isChosen ? "chosen" : ""}`}>
+      <span class="above">
+        {canRepair && (
+          <input
+            type="checkbox"
+            aria-label={t("sessions.choose.this", { title: name })}
+            checked={isChosen}
+            onChange={(event) => choose(event.currentTarget.checked)}
+          />
+        )}
+      </span>
       <HealthBadge health={row.health} />
       <span class="two">
-        <span class="cut">{row.title ?? row.session}</span>
+        <a
+          class="cut cover"
+          href={link(["sessions", row.id])}
+          data-stop
+          tabIndex={stop ? 0 : -1}
+        >
+          {name}
+        </a>
         <span class="cut muted">{row.project ?? row.owner ?? ""}</span>
       </span>
       <span class="bar tight">
@@ -163,7 +299,19 @@ function SessionLine({ row, stop }: { row: SessionRow; stop: boolean }) {
           </Badge>
         )}
       </span>
-      <Findings counts={row.findings} />
+      <span class="bar findings">
+        <Findings counts={row.findings} />
+        {canRepair && (
+          <a
+            class="button small above"
+            href={link(["sessions", row.id, "repair"])}
+            aria-label={t("sessions.repair.this", { title: name })}
+          >
+            <Icon name="wrench" />
+            {t("repair.open")}
+          </a>
+        )}
+      </span>
       <span class="right num soft">
         {row.messages == null
           ? row.records === undefined
@@ -175,7 +323,7 @@ function SessionLine({ row, stop }: { row: SessionRow; stop: boolean }) {
       <span class="right num soft" title={moment(row.touched)}>
         {ago(row.touched, now.value)}
       </span>
-    </a>
+    </div>
   );
 }
 

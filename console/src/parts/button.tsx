@@ -90,6 +90,17 @@ export function CopyButton(props: {
   );
 }
 
+/** A command to run in a terminal, with a button that copies it. */
+export function CommandLine({ label, command }: { label: string; command: string }) {
+  return (
+    <span class="command">
+      <span class="soft">{label}</span>
+      <code>{command}</code>
+      <CopyButton text={command} label={t("copy")} />
+    </span>
+  );
+}
+
 /** Copies without the clipboard API, for browsers that forbid it. */
 function copyWithTextarea(value: string): void {
   const area = document.createElement("textarea");

@@ -1,10 +1,13 @@
 /** The page frame: head, body, and notes for errors and empty pages. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 
 import { HttpError, Unreachable } from "../data/ask.js";
 import type { PollState } from "../data/poll.js";
+import { link } from "../route.js";
 import { clock, labelOf, t } from "../words.js";
+import { CopyButton } from "./button.js";
 import { Icon, type IconName } from "./icon.js";
 
 export function Page(props: {
@@ -16,6 +19,7 @@ export function Page(props: {
   children: ComponentChildren;
 }) {
   const { title, badge, sub, crumbs, actions, children } = props;
+  useTitle(title);
   return (
     <>
       <div class="page-head">
@@ -34,6 +38,57 @@ export function Page(props: {
       <div class="page-body">{children}</div>
     </>
   );
+}
+
+/** Names the browser tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Foxwedge`;
+    return () => {
+      document.title = "Foxwedge";
+    };
+  }, [title]);
+}
+
+/** The way to a page: its list, a short id that can be copied whole, and its name. */
+export function Crumbs(props: {
+  page: "sessions" | "runs" | "feed";
+  id: string;
+  /** The page of the id, if this page is below it. */
+  to?: readonly string[];
+  last?: string;
+  children?: ComponentChildren;
+}) {
+  const { page, id, to, last, children } = props;
+  const short = shortId(id);
+  return (
+    <>
+      <a href={link([page])}>{t(`nav.${page}`)}</a>
+      <span>/</span>
+      {to === undefined ? (
+        <span class="mono" title={id}>
+          {short}
+        </span>
+      ) : (
+        <a class="mono" title={id} href={link(to)}>
+          {short}
+        </a>
+      )}
+      <CopyButton text={id} label={t("copy.id")} />
+      {last !== undefined && (
+        <>
+          <span>/</span>
+          <span>{last}</span>
+        </>
+      )}
+      {children}
+    </>
+  );
+}
+
+/** The beginning of a long id. */
+export function shortId(id: string): string {
+  return id.length <= 16 ? id : `${id.slice(0, 12)}…`;
 }
 
 export function Empty(props: { icon: IconName; title: string; children?: ComponentChildren }) {
@@ -81,12 +136,16 @@ export function Loaded<T>(props: {
   );
 }
 
+/** Errors whose message names the reason. */
+const DETAILED = ["session_unreadable", "repair_failed", "bad_request", "invalid_body"];
+
 /** The text for an error. */
 export function errorText(error: Error): string {
   if (error instanceof Unreachable) return t("error.unreachable");
   if (error instanceof HttpError) {
     const text = labelOf("refused", error.code);
-    return text === error.code ? error.message : text;
+    if (text === error.code) return error.message;
+    return DETAILED.includes(error.code) ? `${text} (${error.message})` : text;
   }
   return error.message;
 }

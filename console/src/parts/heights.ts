@@ -32,6 +32,11 @@ export class Heights {
     return difference;
   }
 
+  /** Whether a row has this height already. */
+  isKnown(index: number, height: number): boolean {
+    return index >= this.#count || Math.abs(height - (this.#heights[index] ?? 0)) < 0.5;
+  }
+
   top(index: number): number {
     this.#sum();
     return this.#tops[Math.min(index, this.#count)] ?? 0;

@@ -62,6 +62,20 @@ export function LongList(props: LongListProps) {
     return () => watch.disconnect();
   }, []);
 
+  // Rows that are unfolded or folded change their height without a new rendering.
+  const rowWatch = useMemo(
+    () =>
+      new ResizeObserver((changes) => {
+        const isNew = ({ target }: ResizeObserverEntry) => {
+          const { dataset, offsetHeight } = target as HTMLElement;
+          return target.isConnected && !heights.isKnown(Number(dataset.index), offsetHeight);
+        };
+        if (changes.some(isNew)) drawn.value += 1;
+      }),
+    [heights],
+  );
+  useEffect(() => () => rowWatch.disconnect(), [rowWatch]);
+
   useLayoutEffect(() => {
     if (!measured || box.current === null) return;
     const element = box.current;
@@ -69,6 +83,7 @@ export function LongList(props: LongListProps) {
     let changed = false;
     for (const slot of element.querySelectorAll<HTMLElement>(":scope > .room > .slot")) {
       const index = Number(slot.dataset.index);
+      rowWatch.observe(slot);
       const difference = heights.set(index, slot.offsetHeight);
       if (difference === 0) continue;
       changed = true;

@@ -7,6 +7,7 @@ import { fetchJson, path } from "../data/ask.js";
 import type { About, Paged, RunRow, SessionList } from "../data/types.js";
 import { go } from "../route.js";
 import { t } from "../words.js";
+import { ruleSummary } from "../words/rules.js";
 import { Icon, type IconName } from "./icon.js";
 
 export const isOpen = signal(false);
@@ -129,6 +130,8 @@ export function Palette() {
 function pages(query: string): readonly PaletteItem[] {
   const where = t("palette.page");
   const all: readonly PaletteItem[] = [
+    { icon: "start", label: t("nav.start"), where, path: ["start"] },
+    { icon: "chat", label: t("nav.chat"), where, path: ["chat"] },
     { icon: "sessions", label: t("nav.sessions"), where, path: ["sessions"] },
     {
       icon: "cross",
@@ -193,11 +196,12 @@ async function search(query: string, signal: AbortSignal): Promise<readonly Pale
     if (items.length > 30) break;
   }
   for (const rule of rules?.rules ?? []) {
-    if (!`${rule.code} ${rule.name} ${rule.summary}`.toLowerCase().includes(lower)) continue;
+    const words = `${rule.code} ${rule.name} ${rule.summary} ${ruleSummary(rule.code, "")}`;
+    if (!words.toLowerCase().includes(lower)) continue;
     items.push({
       icon: "wrench",
       label: `${rule.code} ${rule.name}`,
-      where: rule.summary,
+      where: ruleSummary(rule.code, rule.summary),
       path: ["rules", rule.code],
     });
     if (items.length > 40) break;

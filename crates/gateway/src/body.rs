@@ -36,6 +36,11 @@ impl GatewayBody {
         GatewayBody(GatewayBodyKind::Full((!bytes.is_empty()).then_some(bytes)))
     }
 
+    /// Whether the body is still being produced.
+    pub(crate) fn is_streaming(&self) -> bool {
+        matches!(self.0, GatewayBodyKind::Streaming(_))
+    }
+
     pub(crate) fn streaming(stream: impl BodyStream + 'static) -> GatewayBody {
         GatewayBody(GatewayBodyKind::Streaming(Box::new(stream)))
     }

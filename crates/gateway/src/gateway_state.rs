@@ -11,6 +11,7 @@ use crate::{
     caller_limit::CallerLimit,
     config::GatewayConfig,
     decisions::AnsweredQuestions,
+    detached::DetachedRequests,
     log::RequestLog,
     metrics::Metrics,
     request_monitor::{RequestMonitor, milliseconds},
@@ -54,6 +55,8 @@ pub(crate) struct GatewayState {
     pub(crate) document_permits: Arc<Semaphore>,
     pub(crate) metrics: Metrics,
     pub(crate) owners: Arc<CallerLimit>,
+    /// Requests that do not depend on their connection.
+    pub(crate) detached: DetachedRequests,
     pub(crate) log: RequestLog,
     /// True once shutdown has begun. Event streams without an end watch it.
     pub(crate) draining: watch::Receiver<bool>,

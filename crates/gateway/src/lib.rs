@@ -52,6 +52,7 @@ mod caller_limit;
 pub mod config;
 mod console;
 mod decisions;
+mod detached;
 mod endpoint;
 mod error;
 mod exchange;

@@ -3,7 +3,8 @@
 use std::{
     future::Future,
     io::{self, Write},
-    sync::Arc,
+    sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use crate::{
@@ -23,6 +24,7 @@ use serde_json::json;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
+    time::Instant,
 };
 
 use crate::{
@@ -33,6 +35,7 @@ use crate::{
     caller_limit::CallerLimit,
     console,
     decisions::AnsweredQuestions,
+    detached::{self, DetachedRequests},
     error,
     gateway_state::{ConsoleState, GatewayState, MAX_CONCURRENT_DOCUMENTS},
     landing_page,
@@ -128,6 +131,7 @@ impl GatewayServer {
             document_permits: Arc::new(Semaphore::new(MAX_CONCURRENT_DOCUMENTS)),
             metrics,
             owners,
+            detached: DetachedRequests::default(),
             log,
             draining,
         };
@@ -136,11 +140,16 @@ impl GatewayServer {
             let app = app.clone();
             move |request, peer| answer(app.clone(), request, peer)
         };
+        let stopped_at = OnceLock::new();
         let stop = async {
             stop.await;
+            let _ = stopped_at.set(Instant::now());
             drain.send_replace(true);
         };
         let served = accept(listener, rules, app.metrics.clone(), answer, stop).await;
+        // They had the same time as the requests with a connection.
+        let waited = stopped_at.get().map_or(Duration::ZERO, Instant::elapsed);
+        app.detached.finish(app.config.timeouts.shutdown.saturating_sub(waited)).await;
         app.engine.drain().await;
         // All requests are done. Joining the log thread blocks, so it runs on a blocking thread.
         let _ = tokio::task::spawn_blocking(move || writer.close()).await;
@@ -229,7 +238,7 @@ async fn handle(
     match (route, principal) {
         (GatewayRoute::Endpoint(endpoint), Some(principal)) => {
             let body = read_body(app, &parts.headers, body, context).await?;
-            Ok(forward_to_engine(app, endpoint, &mut parts.headers, body, principal, context).await)
+            forward_to_engine(app, endpoint, &mut parts.headers, body, principal, context).await
         }
         (GatewayRoute::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), format),
         (GatewayRoute::Api | GatewayRoute::Console, Some(principal)) => {
@@ -291,7 +300,8 @@ async fn forward_to_engine(
     body: Bytes,
     principal: Principal,
     context: &mut RequestContext,
-) -> HttpReply {
+) -> Result<HttpReply, ApiError> {
+    let keeps_running = detached::is_requested(headers)?;
     let headers = std::mem::take(headers);
     let request = GatewayRequest {
         endpoint,
@@ -300,12 +310,19 @@ async fn forward_to_engine(
         caller: principal.caller,
         id: context.id.clone(),
     };
-    let response = app.engine.handle(request).await;
+    let response = match keeps_running {
+        false => app.engine.handle(request).await,
+        true => {
+            let permit = context.permit.take();
+            let handled = app.detached.handle(app.engine.clone(), request, permit).await;
+            handled.ok_or_else(error::internal_error)?
+        }
+    };
     context.summary = response.summary;
     let mut reply = Response::new(ResponseBody::from(response.body));
     *reply.status_mut() = response.status;
     *reply.headers_mut() = response.headers;
-    reply
+    Ok(reply)
 }
 
 fn metrics(app: &GatewayState) -> HttpReply {

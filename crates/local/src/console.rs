@@ -14,6 +14,7 @@ mod open_session;
 mod file_lines;
 mod plan_preview;
 mod repair_rows;
+mod request_repair;
 mod report;
 mod repair;
 mod compaction;
@@ -32,6 +33,7 @@ use serde_json::{Value, json};
 pub use compaction::{CompactionAmount, CompactionPreviewOptions, CompactionSubject};
 pub use error::LocalSessionError;
 pub use page::{RecordFilter, RowRange};
+pub use request_repair::request_repair_rows;
 pub use session_list::{ScanProgress, SessionFileCheck, SessionFileList, SessionFileSummary};
 
 use crate::{
@@ -110,6 +112,8 @@ impl LocalSessions {
         let mut details = session.about();
         details["live"] = live_json(&file, session.session_ref());
         details["undo"] = repair::undo_json(&file);
+        let resume = session.session_ref().and_then(SessionRef::resume_command);
+        details["resume"] = json!(resume);
         details["sub_agents_listed"] = json!(self.scanner.children(&file.entry.id));
         let summary =
             self.scanner.row(&file.id, session.file_check()).ok_or(LocalSessionError::NotFound)?;

@@ -9,7 +9,7 @@ mod compare;
 mod effects;
 mod replay;
 
-use std::{fs, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use foxwedge_testkit::runs::{self, Log};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{
     SuiteError,
     console::run_node_tests,
-    install::{Language, PackageFolder},
+    install::{Language, PackageFolder, copy_files},
     process::run_to_end,
     script::{ScriptJob, run_jobs},
 };
@@ -38,9 +38,20 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
     let built = workspace::root().join("target/clients/built");
     // What an older build left must not be tested for what this one makes.
     let _ = fs::remove_dir_all(&built);
-    let (sources, modules) = (workspace::root().join(SOURCES), packages.path.join("node_modules"));
+    let (sources, modules) = (packages.path.join("package"), packages.path.join("node_modules"));
+    // The compiler looks for packages beside the sources.
+    let _ = fs::remove_dir_all(&sources);
+    let wanted =
+        |path: &Path| !["node_modules", "build", "dist"].iter().any(|it| path.ends_with(it));
+    copy_files(&workspace::root().join(SOURCES), &sources, &wanted)
+        .map_err(|error| format!("{}: {error}", sources.display()))?;
     // First as users get it, then with the tests.
-    for (project, folder) in [("tsconfig.json", "dist"), ("tsconfig.test.json", "build")] {
+    let projects = [
+        ("tsconfig.json", "dist"),
+        ("tsconfig.components.json", "dist"),
+        ("tsconfig.test.json", "build"),
+    ];
+    for (project, folder) in projects {
         let mut compiler = Command::new("node");
         compiler.arg(modules.join("typescript/bin/tsc")).arg("--project");
         compiler.arg(sources.join(project)).arg("--outDir").arg(built.join(folder));

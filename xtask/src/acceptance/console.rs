@@ -27,7 +27,7 @@ use crate::{
 };
 
 const SOURCES: &str = "console";
-/// The reducer of runs is part of the page.
+/// The reducer of runs, the chat and its components are part of the page.
 const REDUCER: &str = "clients/typescript/src";
 /// The build that is kept, so that cargo needs no Node.
 const KEPT: &str = "console/dist";

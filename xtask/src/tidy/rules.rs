@@ -9,6 +9,8 @@ use crate::workspace::File;
 
 const HOME: &str = "crates/core/src/rules";
 const CASES: &str = "crates/core/tests/cases";
+/// What each rule finds, in Chinese, for the console.
+const CHINESE: &str = "console/src/words/rules.ts";
 
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
@@ -20,7 +22,18 @@ pub(super) fn check(files: &[File]) -> Vec<Complaint> {
         complaints.extend(cases(rule, &format!("{CASES}/{stem}"), files));
     }
     complaints.extend(strangers(files));
+    complaints.extend(chinese(files));
     complaints
+}
+
+/// The console shows every rule in Chinese.
+fn chinese(files: &[File]) -> Vec<Complaint> {
+    let table = files.iter().find(|file| file.path == CHINESE).map_or("", |file| &file.text);
+    let missing =
+        rules::ALL.iter().filter(|rule| !table.contains(&format!("  {}: \"", rule.label())));
+    missing
+        .map(|rule| complaint(CHINESE, format!("{} has no Chinese words", rule.label())))
+        .collect()
 }
 
 /// A code and a name belong to one rule.

@@ -12,6 +12,7 @@ import { LongList } from "../../parts/long.js";
 import { MessageHead, Parts } from "../../parts/message.js";
 import { link, route, setQuery } from "../../route.js";
 import { t } from "../../words.js";
+import { findingText } from "../../words/rules.js";
 import { useSlices } from "./slices.js";
 
 export function Conversation({ id }: { id: string }) {
@@ -154,7 +155,7 @@ export function FindingNote({ finding }: { finding: FindingRow }) {
         <a class="rule" href={link(["rules", finding.code])}>
           {finding.code}
         </a>{" "}
-        <b>{finding.name}</b> {finding.message}
+        <b>{finding.name}</b> {findingText(finding)}
       </div>
     </div>
   );

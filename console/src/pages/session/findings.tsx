@@ -9,6 +9,7 @@ import { Empty, ErrorNote } from "../../parts/frame.js";
 import { LongList } from "../../parts/long.js";
 import { link } from "../../route.js";
 import { labelOf, t } from "../../words.js";
+import { editWord, findingText } from "../../words/rules.js";
 import { useSlices } from "./slices.js";
 
 export function FindingList({ id }: { id: string }) {
@@ -34,7 +35,8 @@ export function FindingList({ id }: { id: string }) {
           const row = slices.row(index);
           const tabIndex = index === active.value ? 0 : -1;
           if (row === undefined) return <div class="row tall" data-stop tabIndex={tabIndex} />;
-          const word = row.fix?.word ?? null;
+          const strategy = row.fix?.strategy ?? "none";
+          const word = strategy === "none" ? null : editWord(strategy);
           return (
             <a
               class="row findings-grid tall"
@@ -44,7 +46,7 @@ export function FindingList({ id }: { id: string }) {
             >
               <span class="rule">{row.code}</span>
               <span class="two">
-                <span class="cut">{row.message}</span>
+                <span class="cut">{findingText(row)}</span>
                 <span class="cut muted">{row.name}</span>
               </span>
               <span class="soft">{word === null ? t("session.nofix") : labelOf("edit", word)}</span>

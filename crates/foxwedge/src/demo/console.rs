@@ -89,7 +89,7 @@ async fn run_demo(
     send_requests(port).await?;
     output::write_stderr(&format!(
         "The console is at\n\n  http://127.0.0.1:{port}/#token={TOKEN}\n\n\
-         Sessions: one that an agent left broken. Open it, review the repair, apply it, undo it.\n\
+         Start: what needs attention. One session was left broken: review the repair, apply it, undo it.\n\
          Requests: histories that a provider rejects, and what the gateway changed.\n\
          Runs: one after the other; one of them is stopped before it ends.\n\n\
          Ctrl-C ends the demo and removes its files.\n"
@@ -178,8 +178,20 @@ impl DemoHome {
 
 /// Sends broken histories through the gateway.
 async fn send_requests(port: u16) -> anyhow::Result<()> {
-    for history in DEMO_HISTORIES.iter().filter(|history| history.profile == Profile::Anthropic) {
-        gateway::send_request(port, history.history, Some(TOKEN)).await?;
+    for history in &DEMO_HISTORIES {
+        let path = match history.profile {
+            Profile::Anthropic => gateway::MESSAGES,
+            Profile::OpenaiResponses => "/v1/responses",
+            // Bare lists of messages, and rules that the route of the demo does not apply.
+            Profile::OpenaiChat
+            | Profile::Gemini
+            | Profile::Bedrock
+            | Profile::GeminiInteractions
+            | Profile::Mistral
+            | Profile::Deepseek
+            | Profile::Strict => continue,
+        };
+        gateway::send_request(port, path, history.history, Some(TOKEN)).await?;
     }
     Ok(())
 }

@@ -90,8 +90,8 @@ async fn send_to_both(history: &DemoHistory) -> anyhow::Result<(DemoResponse, De
     let provider = tokio::spawn(serve_scripted(provider, wait_until_stopped(stopped)));
     let gateway =
         tokio::spawn(serve(config, engine, store, gateway, wait_until_stopped(stopped_too)));
-    let direct = send_request(provider_at, history.history, None).await;
-    let through = send_request(gateway_at, history.history, None).await;
+    let direct = send_request(provider_at, MESSAGES, history.history, None).await;
+    let through = send_request(gateway_at, MESSAGES, history.history, None).await;
     drop((stop, stop_too));
     provider.await?;
     gateway.await??;
@@ -109,9 +109,13 @@ async fn wait_until_stopped(stopped: oneshot::Receiver<()>) {
     let _ = stopped.await;
 }
 
+/// The endpoint of Anthropic's format.
+pub(super) const MESSAGES: &str = "/v1/messages";
+
 /// Sends a request to a port of this machine.
 pub(super) async fn send_request(
     port: u16,
+    path: &'static str,
     body: &'static str,
     token: Option<&'static str>,
 ) -> anyhow::Result<DemoResponse> {
@@ -130,7 +134,7 @@ pub(super) async fn send_request(
     }
     let request = HttpRequest {
         method: Method::POST,
-        path: "/v1/messages",
+        path,
         headers: &headers,
         body: Bytes::from_static(body.as_bytes()),
     };

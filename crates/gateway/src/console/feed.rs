@@ -5,6 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use crate::request_monitor::{ACTIONS, RequestEntry};
 use crate::{ApiError, ApiErrorKind, GatewayEngine, record::RepairRecord};
 use foxwedge_core::rules;
+use foxwedge_local::console::request_repair_rows;
 use serde_json::{Map, Value, json};
 
 use super::{json_reply as reply, request, sessions};
@@ -42,15 +43,27 @@ pub(super) fn one(
         entry.filter(|entry| http_request.owner().is_none_or(|owner| *entry.owner == *owner));
     let entry = visible.ok_or_else(request_not_found)?;
     let repairs = KnownRepairs::from_state(app, http_request.owner());
-    let detail = repairs.repair_of(&entry).map(|repair| repair.detail()).unwrap_or_default();
-    const DETAIL_KEYS: [&str; 7] =
-        ["mode", "format", "changes", "losses", "compacted", "body_before", "body_after"];
+    let repair = repairs.repair_of(&entry);
+    let mut detail = repair.map(|repair| repair.detail()).unwrap_or_default();
+    if let Some(rows) = repair.and_then(|repair| repair_rows(repair)) {
+        detail["rows"] = rows;
+    }
+    const DETAIL_KEYS: [&str; 8] =
+        ["mode", "format", "changes", "rows", "losses", "compacted", "body_before", "body_after"];
     let more =
         DETAIL_KEYS.map(|key| (key.to_owned(), detail.get(key).cloned().unwrap_or_default()));
     Ok(reply(&sessions::merge_objects(
         repairs.entry_json(&entry),
         Value::Object(Map::from_iter(more)),
     )))
+}
+
+/// The messages before and after a repair, if the bodies are kept.
+fn repair_rows(repair: &RepairRecord) -> Option<Value> {
+    let (before, after) = repair.bodies.as_ref()?;
+    let (before, after) = (std::str::from_utf8(before).ok()?, std::str::from_utf8(after).ok()?);
+    let edited: Vec<usize> = repair.changes.iter().map(|change| change.message).collect();
+    request_repair_rows(before, after, repair.format, &edited)
 }
 
 fn request_not_found() -> ApiError {

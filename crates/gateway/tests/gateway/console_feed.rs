@@ -81,8 +81,8 @@ async fn every_request_appears_once_for_callers_who_may_see_it() {
     let id = fixed["id"].as_str().expect("an id");
     let detail = fetch_json(to, ADMIN, &format!("/v1/console/feed/{id}")).await;
     assert_eq!(
-        (detail["changes"].as_array().map(Vec::len), &detail["body_before"]),
-        (Some(1), &Value::Null)
+        (detail["changes"].as_array().map(Vec::len), &detail["body_before"], &detail["rows"]),
+        (Some(1), &Value::Null, &Value::Null)
     );
     // Users see their own requests.
     assert_eq!(rows(to, TOKEN, "", 2).await.len(), 2);
@@ -136,6 +136,11 @@ async fn request_and_reply_bodies_are_shown_if_recorded() {
     let detail = fetch_json(to, ADMIN, &format!("/v1/console/feed/{id}")).await;
     assert_eq!(detail["body_before"], BROKEN);
     assert!(detail["body_after"].as_str().is_some_and(|body| body.contains("\"tool\"")));
+    // The messages before and after, with the edit at the one that is new.
+    let kinds: Vec<&Value> =
+        detail["rows"].as_array().into_iter().flatten().map(|row| &row["kind"]).collect();
+    assert_eq!(kinds, ["gap", "kept", "added", "kept"]);
+    assert_eq!(detail["rows"][2]["edits"], json!([0]));
     server.end().await;
 }
 

@@ -9,6 +9,7 @@ mod bodies;
 mod connections;
 mod console;
 mod console_feed;
+mod detached;
 mod documents;
 mod machine;
 mod drain;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use foxwedge_core::{Draft, Format, Role, Span, pair_calls};
+use foxwedge_core::{Draft, Format, Profile, Role, Span, pair_calls};
 use foxwedge_formats::{
     model::{ContentPart, ModelMessage, decode_message},
     outline_options, read,
@@ -53,7 +53,17 @@ impl ConsoleConversation {
     pub(super) fn of(
         document: &InputDocument<'_>,
     ) -> Result<ConsoleConversation, LocalSessionError> {
-        let (text, format) = (session_document::history(document), document.draft().format);
+        let text = session_document::history(document);
+        let format = document.draft().format;
+        ConsoleConversation::read(text, format, document.check_options.profile)
+    }
+
+    /// Reads a request or a list of messages.
+    pub(super) fn read(
+        text: String,
+        format: Format,
+        profile: Profile,
+    ) -> Result<ConsoleConversation, LocalSessionError> {
         let mut conversation = ConsoleConversation {
             text: String::new(),
             format,
@@ -64,7 +74,6 @@ impl ConsoleConversation {
         };
         let read_error =
             |error: foxwedge_formats::ReadError| LocalSessionError::Unreadable(error.to_string());
-        let profile = document.check_options.profile;
         let reading = read(&text, format, outline_options(profile)).map_err(read_error)?;
         conversation.pair_calls(&reading.draft);
         conversation.messages =

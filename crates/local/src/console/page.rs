@@ -59,6 +59,11 @@ impl ConsolePageRows {
         self.rows.push(row);
     }
 
+    /// The rows alone.
+    pub(super) fn into_rows(self) -> Value {
+        Value::Array(self.rows)
+    }
+
     pub(super) fn into_json(self, total: usize, version: &str) -> Value {
         json!({
             "data": self.rows,

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::{
     ConsoleSessionFile, FileStamp, LocalSessionError, MAX_FILE_BYTES, RowRange,
     conversation::ConsoleConversation,
-    message_json::{self, AnswerDisplay},
     open_session,
     page::ConsolePageRows,
     repair_rows::{self, RepairPlanRow, strategy_word},
@@ -95,7 +94,8 @@ impl ConsoleRepairPlan {
                 &report,
             ))
         })??;
-        let rows = repair_rows::align_messages(&before.view, &after.view, &origins, &repair.edits);
+        let edited: Vec<usize> = repair.edits.iter().map(|edit| edit.message).collect();
+        let rows = repair_rows::align_messages(&before.view, &after.view, &origins, &edited);
         Ok(ConsoleRepairPlan {
             stamp: file.stamp,
             version: file.version(),
@@ -121,7 +121,7 @@ impl ConsoleRepairPlan {
                 break;
             }
             rows.next += 1;
-            rows.push(self.row_json(row));
+            rows.push(repair_rows::row_json(row, &self.before.view, &self.after.view));
         }
         let mut response = rows.into_json(self.rows.len(), &self.version);
         let (before, after) = (&self.before, &self.after);
@@ -135,42 +135,6 @@ impl ConsoleRepairPlan {
         response["edits"] = self.edits.iter().take(MAX_EDITS).enumerate().map(edit_json).collect();
         response["edits_total"] = json!(self.edits.len());
         response
-    }
-
-    fn row_json(&self, row: &RepairPlanRow) -> Value {
-        let old =
-            |at: usize| message_json::message(&self.before.view, at, AnswerDisplay::InOwnMessage);
-        let new =
-            |at: usize| message_json::message(&self.after.view, at, AnswerDisplay::InOwnMessage);
-        match row {
-            RepairPlanRow::Gap { before, after, count } => {
-                json!({ "kind": "gap", "count": count, "before": before, "after": after })
-            }
-            RepairPlanRow::Kept { before, after } => json!({
-                "kind": "kept",
-                "before": old(*before),
-                "after": { "index": after, "same": true },
-                "edits": [],
-            }),
-            RepairPlanRow::Changed { before, after, edits } => json!({
-                "kind": "changed",
-                "before": old(*before),
-                "after": new(*after),
-                "edits": edits,
-            }),
-            RepairPlanRow::Removed { before, edits } => json!({
-                "kind": "removed",
-                "before": old(*before),
-                "after": null,
-                "edits": edits,
-            }),
-            RepairPlanRow::Added { after, edits } => json!({
-                "kind": "added",
-                "before": null,
-                "after": new(*after),
-                "edits": edits,
-            }),
-        }
     }
 }
 

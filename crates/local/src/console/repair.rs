@@ -11,7 +11,7 @@ use crate::{
     database,
     disk::{BackupStanding, ContentFingerprint, FileSnapshot},
     findings::{ReportDetail, build_file_report},
-    outcome::FileReport,
+    outcome::{FileReport, SessionRef},
     repair_plan::{self, RepairPlan},
     screen::abbreviate_home,
     source::{FileCompression, decompress_within, identify_session},
@@ -64,6 +64,7 @@ pub(super) fn apply_repair(
         "fixed": report.fixed,
         "left": check.findings,
         "backup": backup,
+        "resume": report.session.as_ref().and_then(SessionRef::resume_command),
     }))
 }
 

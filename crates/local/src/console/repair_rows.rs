@@ -2,9 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use foxwedge_core::{Edit, Strategy};
+use foxwedge_core::Strategy;
+use serde_json::{Value, json};
 
-use super::conversation::ConsoleConversation;
+use super::{
+    conversation::ConsoleConversation,
+    message_json::{self, AnswerDisplay},
+};
 use crate::align::{DiffStep, align};
 
 /// One row. `before` and `after` are message indexes, `edits` are indexes of edits.
@@ -53,12 +57,12 @@ pub(super) fn strategy_word(strategy: Strategy) -> &'static str {
 }
 
 /// Aligns two conversations. `origins` has the old message of each new one, if the repair knows it
-/// for all of them.
+/// for all of them; `edited` has the old message of each edit.
 pub(super) fn align_messages(
     before: &ConsoleConversation,
     after: &ConsoleConversation,
     origins: &[Option<usize>],
-    edits: &[Edit],
+    edited: &[usize],
 ) -> Vec<RepairPlanRow> {
     let old: Vec<&str> = (0..before.len()).map(|at| before.raw(at)).collect();
     let new: Vec<&str> = (0..after.len()).map(|at| after.raw(at)).collect();
@@ -71,8 +75,47 @@ pub(super) fn align_messages(
         false => before.role(a) == after.role(b),
     };
     let mut rows = pair_steps(&steps, is_pair);
-    attach_edits(&mut rows, edits);
+    attach_edits(&mut rows, edited);
     fold_gaps(rows)
+}
+
+/// A row as JSON.
+pub(super) fn row_json(
+    row: &RepairPlanRow,
+    before: &ConsoleConversation,
+    after: &ConsoleConversation,
+) -> Value {
+    let old = |at: usize| message_json::message(before, at, AnswerDisplay::InOwnMessage);
+    let new = |at: usize| message_json::message(after, at, AnswerDisplay::InOwnMessage);
+    match row {
+        RepairPlanRow::Gap { before, after, count } => {
+            json!({ "kind": "gap", "count": count, "before": before, "after": after })
+        }
+        RepairPlanRow::Kept { before, after } => json!({
+            "kind": "kept",
+            "before": old(*before),
+            "after": { "index": after, "same": true },
+            "edits": [],
+        }),
+        RepairPlanRow::Changed { before, after, edits } => json!({
+            "kind": "changed",
+            "before": old(*before),
+            "after": new(*after),
+            "edits": edits,
+        }),
+        RepairPlanRow::Removed { before, edits } => json!({
+            "kind": "removed",
+            "before": old(*before),
+            "after": null,
+            "edits": edits,
+        }),
+        RepairPlanRow::Added { after, edits } => json!({
+            "kind": "added",
+            "before": null,
+            "after": new(*after),
+            "edits": edits,
+        }),
+    }
 }
 
 /// Turns steps into rows. A removed message and the one that replaces it share a row.
@@ -108,7 +151,7 @@ fn pair_steps(steps: &[DiffStep], is_pair: impl Fn(usize, usize) -> bool) -> Vec
 
 /// Adds every edit to a row: the row of its message if that changed, otherwise the next changed
 /// row, otherwise the last one.
-fn attach_edits(rows: &mut [RepairPlanRow], edits: &[Edit]) {
+fn attach_edits(rows: &mut [RepairPlanRow], edited: &[usize]) {
     // The changed rows, by the old message at or before them.
     let mut changes: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     let mut last = 0;
@@ -126,8 +169,8 @@ fn attach_edits(rows: &mut [RepairPlanRow], edits: &[Edit]) {
             }
         }
     }
-    for (number, edit) in edits.iter().enumerate() {
-        let next = changes.range((edit.message, 0)..).next();
+    for (number, message) in edited.iter().enumerate() {
+        let next = changes.range((*message, 0)..).next();
         let Some(index) = next.or_else(|| changes.iter().next_back()).map(|(_, index)| *index)
         else {
             return;
@@ -173,14 +216,7 @@ mod tests {
     /// `0=0` is kept, `1~1` changed, `-1` removed, `+1` added, `…2` a gap.
     fn drawn(steps: &[DiffStep], origins: &[(usize, usize)], at: &[usize]) -> String {
         let mut rows = pair_steps(steps, |a, b| origins.contains(&(a, b)));
-        let edit = |message: &usize| Edit {
-            code: 101,
-            strategy: Strategy::Synthesize,
-            message: *message,
-            ids: Vec::new(),
-            note: String::new(),
-        };
-        attach_edits(&mut rows, &at.iter().map(edit).collect::<Vec<_>>());
+        attach_edits(&mut rows, at);
         let row = |row: &RepairPlanRow| match row {
             RepairPlanRow::Gap { count, .. } => format!("…{count}"),
             RepairPlanRow::Kept { before, after } => format!("{before}={after}"),
