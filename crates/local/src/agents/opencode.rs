@@ -1,10 +1,10 @@
 //! opencode 1.x: `opencode.db` in its data folder, or one database for each channel. Kilo CLI shares
 //! the schema.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use super::{SessionOrigin, SessionSearch};
-use crate::database::{is_database, list_sessions};
+use crate::database::list_sessions;
 
 pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
     let Some(data) = search.folders.variable_or_home("XDG_DATA_HOME", ".local/share") else {
@@ -23,7 +23,10 @@ pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
         databases.extend(search.folders.variable(variable).map(|named| folder.join(named)));
         databases.sort();
         databases.dedup();
-        for database in databases.into_iter().filter(|database| is_database(database)) {
+        // A file that is no database, or a damaged one, is named as unreadable.
+        let has_content =
+            |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+        for database in databases.into_iter().filter(has_content) {
             find_in_database(search, database, product);
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn read_row(row: &Row<'_>, table: &TableLayout) -> anyhow::Result<Ses
         rows: Vec::new(),
     };
     let mut columns = Map::new();
-    for (at, name) in row.as_ref().column_names().into_iter().enumerate() {
+    for (at, name) in row.as_ref().column_names().enumerate() {
         let value = row.get_ref(at)?;
         let place = || format!("column `{name}` of table `{}`", table.name);
         if name == table.key {

@@ -48,9 +48,10 @@ pub(super) fn check_unchanged(connection: &Connection, version: i64) -> anyhow::
 #[cfg(target_os = "linux")]
 fn check_file_system(path: &Path) -> anyhow::Result<()> {
     /// File systems of other machines: NFS, SMB, CIFS, AFS, 9P.
-    const REMOTE: [i64; 6] = [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x0102_1997];
+    const REMOTE: [rustix::fs::FsWord; 6] =
+        [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x0102_1997];
     let Ok(system) = rustix::fs::statfs(path) else { return Ok(()) };
-    if REMOTE.contains(&(system.f_type as i64)) {
+    if REMOTE.contains(&system.f_type) {
         bail!(HelpfulError::new("the database is on a network file system").help(
             "nothing was changed: locks cannot be trusted there; run foxwedge on the machine \
                  that has the disk"

@@ -189,3 +189,16 @@ fn a_damaged_database_is_named_as_such() {
     assert!(refused.contains("damaged") || refused.contains("malformed"), "{refused}");
     assert_eq!(fs::read(desk.database()).unwrap(), bytes);
 }
+
+#[test]
+fn a_database_that_cannot_be_read_is_named_in_lists() {
+    let desk = Desk::new();
+    fs::create_dir_all(desk.database().parent().unwrap()).unwrap();
+    for content in ["SQLite format 3\0", "something else"] {
+        fs::write(desk.database(), content).unwrap();
+        let found = foxwedge_local::agents::find_in(&desk.folders(), &[]);
+        assert!(found.entries.is_empty());
+        let named: Vec<_> = found.unreadable.iter().map(|(path, _)| path.clone()).collect();
+        assert_eq!(named, [desk.database()], "{content}");
+    }
+}

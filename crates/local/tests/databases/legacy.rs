@@ -25,10 +25,10 @@ fn legacy_store(desk: &Desk) {
         let mut parent = String::new();
         for message in 0..ROWS / SESSIONS / 2 {
             let number = session * ROWS + message;
-            let is_user = message % 2 == 0;
+            let is_user = message.is_multiple_of(2);
             let mut data = if is_user { user() } else { assistant(&parent) };
             let object = data.as_object_mut().unwrap();
-            if number % 10 != 0 {
+            if !number.is_multiple_of(10) {
                 for key in ["agent", "model", "parentID", "mode", "path", "cost"] {
                     object.remove(key);
                 }
@@ -69,7 +69,7 @@ fn legacy_rows_are_decoded_and_no_text_is_lost() {
         let session = read(&text, agent, outline_options(agent.profile())).unwrap();
         messages += content.iter().filter(|byte| **byte == b'\n').count() - 1;
         decoded += session.draft().messages.len();
-        if number % 7 == 0 {
+        if number.is_multiple_of(7) {
             let before = texts(text.as_str());
             desk.fix(&entry.path).unwrap().unwrap();
             let after = database::read(&entry.path).unwrap();
