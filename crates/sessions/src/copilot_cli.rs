@@ -22,9 +22,6 @@ mod write;
 
 pub(super) use write::{write_changed, write_new};
 
-/// The version of the events that is supported. The first event names it.
-pub(super) const VERSION: &str = "1";
-
 /// Whether an object is a record, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
     ["type", "data", "id", "parentId"].iter().all(|key| field_value(source, object, key).is_some())

@@ -2,7 +2,7 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, copilot_cli, kimi_code, lines::lines, message_list, pi};
+use super::{SessionAgent, lines::lines, message_list};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -161,7 +161,7 @@ fn detect_claude_code(source: &str, object: Span) -> AgentDetection {
 fn detect_pi(source: &str, header: Span) -> AgentDetection {
     let version = field_value(source, header, "version").map_or("1", |version| version.of(source));
     match version.parse::<u32>() {
-        Ok(number) if pi::VERSIONS.contains(&number) => AgentDetection::Known(SessionAgent::Pi),
+        Ok(number) if (2..=3).contains(&number) => AgentDetection::Known(SessionAgent::Pi),
         Ok(1) => AgentDetection::UnknownVersion(
             SessionAgent::Pi,
             "a session of version 1, which pi converts when it opens it".to_owned(),
@@ -178,7 +178,7 @@ fn detect_copilot(source: &str, event: Span) -> AgentDetection {
     let version =
         field_value(source, event, "data").and_then(|data| field_value(source, data, "version"));
     match version.map(|version| version.of(source)) {
-        Some(version) if version != copilot_cli::VERSION => AgentDetection::UnknownVersion(
+        Some(version) if version != "1" => AgentDetection::UnknownVersion(
             SessionAgent::CopilotCli,
             format!("events of version {version}; only version 1 is supported"),
         ),
@@ -190,7 +190,7 @@ fn detect_copilot(source: &str, event: Span) -> AgentDetection {
 fn detect_kimi(source: &str, metadata: Span) -> AgentDetection {
     let version = field_text(source, metadata, "protocol_version").unwrap_or_default();
     match version.split('.').next() {
-        Some(kimi_code::PROTOCOL) => AgentDetection::Known(SessionAgent::KimiCode),
+        Some("1") => AgentDetection::Known(SessionAgent::KimiCode),
         _ => AgentDetection::UnknownVersion(
             SessionAgent::KimiCode,
             format!("records of protocol {version}; only protocol 1 is supported"),

@@ -20,9 +20,6 @@ mod write;
 
 pub(super) use write::{write_changed, write_new};
 
-/// The major version of the records that is supported. The first record names it.
-pub(super) const PROTOCOL: &str = "1";
-
 /// Whether an object is a record, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
     let has = |key: &str| field_value(source, object, key).is_some();

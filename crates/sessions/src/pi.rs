@@ -31,9 +31,6 @@ mod write;
 pub(super) use block_writer::write_block;
 pub(super) use write::{content_changes, cut_changes, write_new_record};
 
-/// The versions of the format that are supported. pi converts a file of version 1 when it opens it.
-pub(super) const VERSIONS: std::ops::RangeInclusive<u32> = 2..=3;
-
 /// How pi loads a file: it follows the links from the last record and corrects nothing.
 pub(super) const CHAIN_RULES: LoaderBehavior = LoaderBehavior {
     finds_siblings: false,

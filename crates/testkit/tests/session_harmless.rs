@@ -397,6 +397,7 @@ fn look_alikes_are_not_taken_for_agents_that_are_read() {
     let claude = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","version":"2.1.39","message":{"role":"user","content":"hi"}}"#;
     let pi = r#"{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/p"}"#;
     let copilot = r#"{"type":"user.message","id":"1","parentId":null,"timestamp":"t","data":{}}"#;
+    let kimi = r#"{"type":"metadata","protocol_version":"1.5","created_at":1}"#;
     let continued = r#"{"sessionId":"s","title":"t","workspaceDirectory":"/p","history":[]}"#;
     let empty = r#"{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user"}}"#;
     let both = format!("{note}\n{qwen}\n");
@@ -407,13 +408,33 @@ fn look_alikes_are_not_taken_for_agents_that_are_read() {
         (claude, Known(SessionAgent::ClaudeCode)),
         (own.as_str(), Known(SessionAgent::ClaudeCode)),
         (note, Known(SessionAgent::ClaudeCode)),
-        (pi, Unsupported("pi")),
-        (copilot, Unsupported("Copilot CLI")),
+        (pi, Known(SessionAgent::Pi)),
+        (copilot, Known(SessionAgent::CopilotCli)),
+        (kimi, Known(SessionAgent::KimiCode)),
         (continued, Unsupported("Continue")),
         (empty, Unknown),
     ];
     for (line, expected) in table {
         assert_eq!(detect_agent(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn unknown_versions_are_refused() {
+    let table = [
+        (r#"{"type":"session","version":4,"id":"x","timestamp":"t","cwd":"/p"}"#, SessionAgent::Pi),
+        (r#"{"type":"session","id":"x","timestamp":"t","cwd":"/p"}"#, SessionAgent::Pi),
+        (
+            r#"{"type":"session.start","id":"1","parentId":null,"timestamp":"t","data":{"version":2}}"#,
+            SessionAgent::CopilotCli,
+        ),
+        (r#"{"type":"metadata","protocol_version":"2.0","created_at":1}"#, SessionAgent::KimiCode),
+    ];
+    for (line, expected) in table {
+        match detect_agent(line) {
+            AgentDetection::UnknownVersion(agent, _) => assert_eq!(agent, expected, "{line}"),
+            other => panic!("{line}: {other:?}"),
+        }
     }
 }
 

@@ -27,16 +27,6 @@ pub(super) fn walk_path(state: &mut ChainBuilder<'_, '_>) {
 /// result: if its turn continued without it, the path ends with the last message of that
 /// continuation.
 fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
-    if let Some(leaf) = find_descendant(state, last) {
-        let id = state.link(last).id.unwrap_or_default().to_owned();
-        let problem = format!(
-            "the result in record `{id}` is the last record, where the agent begins to read, but other \
-             records follow it"
-        );
-        let repair = format!("record `{id}` is moved to the place where it belongs");
-        state.add_defect(702, last, vec![id], problem, repair, Strategy::Recover);
-        return leaf;
-    }
     let parent = state.link(last).parent.and_then(|parent| state.resolve(parent, last));
     let key = parent.and_then(|parent| state.link(parent).reply);
     if key.is_none() || !state.holds_only_answers(last) {
@@ -96,37 +86,6 @@ fn find_leaf(state: &mut ChainBuilder<'_, '_>, last: u32) -> u32 {
         at = up(index);
     }
     last
-}
-
-/// For agents that start at the last record: the last record that follows it, if it is a result from
-/// the middle of the conversation.
-fn find_descendant(state: &ChainBuilder<'_, '_>, last: u32) -> Option<u32> {
-    let id = state.link(last).id;
-    let starts_here = state.behavior.starts_at_notes && state.holds_only_answers(last);
-    if !starts_here || !state.links.iter().any(|link| link.parent.is_some() && link.parent == id) {
-        return None;
-    }
-    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-    for (index, link) in (0..).zip(state.links) {
-        let parent = link.parent.and_then(|parent| state.resolve(parent, index));
-        if let Some(parent) = parent.filter(|&parent| parent != index) {
-            children.entry(parent).or_default().push(index);
-        }
-    }
-    let (mut seen, mut open) = (HashSet::from([last]), vec![last]);
-    while let Some(index) = open.pop() {
-        let below = children.get(&index).into_iter().flatten().copied();
-        open.extend(below.filter(|&child| seen.insert(child)));
-    }
-    seen.remove(&last);
-    // In a cycle, its ancestors follow it as well.
-    let up = |index: &u32| state.link(*index).parent.and_then(|id| state.resolve(id, *index));
-    let mut above = std::iter::successors(up(&last), up).take(state.links.len());
-    if above.any(|index| index == last || seen.contains(&index)) {
-        return None;
-    }
-    let is_free = |index: &u32| state.statuses[*index as usize] == ChainStatus::Branch;
-    seen.into_iter().filter(is_free).max()
 }
 
 /// Whether a record holds a call with one of these ids.
