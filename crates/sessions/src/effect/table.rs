@@ -479,7 +479,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         HidesHistory,
         "1.5.0 loses everything before a missing parent",
     ),
-    row(Pi, &[704], All, PI, Blocks, "1.5.0 does not come to an end"),
+    row(Pi, &[704], All, PI, Blocks, "1.5.0 ends with an error"),
 ];
 
 const fn row(
