@@ -482,14 +482,14 @@ pub const RATED_ROWS: &[RatedRow] = &[
         HidesHistory,
         "1.5.0 loses everything before a missing parent",
     ),
-    row(Pi, &[704], All, PI, Blocks, "1.5.0 does not come to an end"),
+    row(Pi, &[704], All, PI, Blocks, "1.5.0 ends with an error"),
     row(
         Opencode,
         &[101],
         All,
         OPENCODE,
         Tolerated,
-        "1.18.33 sends a call that is pending or running as failed: `[Tool execution was interrupted]`",
+        "1.18 sends a call that is pending or running as failed: `[Tool execution was interrupted]`",
     ),
 ];
 
