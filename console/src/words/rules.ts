@@ -15,6 +15,7 @@ const RULES_ZH: Readonly<Record<string, string>> = {
   FW106: "并行的工具调用分散在多条助手消息中",
   FW107: "工具结果的工具名与调用不一致",
   FW108: "一条消息中有超过 128 个工具调用",
+  FW109: "工具结果的类型与它的调用不符",
   FW201: "同一轮有两个 ID 相同的工具调用",
   FW202: "调用 ID 在更早的轮次中已经用过",
   FW203: "调用 ID 的字符或长度不被服务商接受",
@@ -61,6 +62,7 @@ const RULES_ZH: Readonly<Record<string, string>> = {
   FW802: "记录的位置上是 NUL 字节",
   FW803: "这一行不是 UTF-8",
   FW804: "记录太大，任何请求都放不下",
+  FW805: "记录缺少它的代理所需的字段",
 };
 
 /** What an edit does, by its kind. `{calls}` are the calls it is about. */

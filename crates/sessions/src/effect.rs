@@ -6,6 +6,7 @@
 //! effects and the versions in which they were observed.
 
 mod table;
+mod version;
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +15,8 @@ use foxwedge_core::{
     RuleSet, Severity, Span, TailPolicy, check, rules,
 };
 
-pub use table::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedRow};
+pub use table::{FindingEffect, FindingPart, RATED_ROWS, RatedRow};
+pub use version::AgentVersion;
 
 use super::{
     ParsedSession, SessionAgent,

@@ -103,7 +103,7 @@ pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;
 pub use nodes::{OmittedRecords, RecordNode};
 pub use rewritten_file::RewrittenFile;
-pub use rows::{RowChange, RowPayload, SessionRow, read_rows, row_changes, write_rows};
+pub use rows::{DatabaseRow, RowChange, RowPayload, read_rows, row_changes, write_rows};
 pub use text::{SessionText, readable_text};
 
 use gemini_history::GeminiMessageVersion;

@@ -20,7 +20,7 @@ use super::values::plain_string;
 
 /// One row of a database, with the rows that belong to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SessionRow {
+pub struct DatabaseRow {
     /// The table.
     pub table: String,
     /// The value of its key, as text.
@@ -30,7 +30,7 @@ pub struct SessionRow {
     /// The column that holds the content.
     pub payload: RowPayload,
     /// The rows that belong to this one.
-    pub rows: Vec<SessionRow>,
+    pub rows: Vec<DatabaseRow>,
 }
 
 /// The content of a row.
@@ -48,20 +48,20 @@ pub enum RowPayload {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RowChange {
     /// A new row. Rows that others belong to come first.
-    Insert(SessionRow),
+    Insert(DatabaseRow),
     /// A row with other columns or another payload.
     Update {
         /// The row as it was read.
-        before: SessionRow,
+        before: DatabaseRow,
         /// The row as it is to be.
-        after: SessionRow,
+        after: DatabaseRow,
     },
     /// A row that is removed. Rows that belong to others come first.
-    Delete(SessionRow),
+    Delete(DatabaseRow),
 }
 
 /// The text of a session: its rows, one line each. `store` is the name of the agent.
-pub fn write_rows(store: &str, rows: &[SessionRow]) -> String {
+pub fn write_rows(store: &str, rows: &[DatabaseRow]) -> String {
     let mut out = String::new();
     for row in rows {
         out.push_str("{\"store\":");
@@ -73,8 +73,8 @@ pub fn write_rows(store: &str, rows: &[SessionRow]) -> String {
     out
 }
 
-fn write_fields(out: &mut String, row: &SessionRow) {
-    let SessionRow { table, id, columns, payload, rows } = row;
+fn write_fields(out: &mut String, row: &DatabaseRow) {
+    let DatabaseRow { table, id, columns, payload, rows } = row;
     out.push_str(&format!("\"table\":{},\"id\":{},\"columns\":{columns}", quote(table), quote(id)));
     match payload {
         RowPayload::None => {}
@@ -212,7 +212,7 @@ pub(super) fn read_row<'a>(
 ///
 /// # Errors
 /// Fails if a line is not a row.
-pub fn read_rows(text: &str) -> Result<Vec<SessionRow>, ReadError> {
+pub fn read_rows(text: &str) -> Result<Vec<DatabaseRow>, ReadError> {
     let mut rows = Vec::new();
     for raw in super::lines::lines(text) {
         let mut scan = JsonScanner::within(text, raw.span);
@@ -226,9 +226,9 @@ pub fn read_rows(text: &str) -> Result<Vec<SessionRow>, ReadError> {
     Ok(rows)
 }
 
-fn owned_row(text: &str, row: RowRecord<'_>) -> SessionRow {
+fn owned_row(text: &str, row: RowRecord<'_>) -> DatabaseRow {
     let payload = row.data.map_or(RowPayload::None, |data| read_payload(text, data));
-    SessionRow {
+    DatabaseRow {
         table: row.table.to_owned(),
         id: row.id.to_owned(),
         columns: row.columns.of(text).to_owned(),
@@ -251,9 +251,9 @@ fn read_hex(quoted: &str) -> Vec<u8> {
 pub fn row_changes(before: &str, after: &str) -> Result<Vec<RowChange>, ReadError> {
     let (before, after) = (flat_rows(read_rows(before)?), flat_rows(read_rows(after)?));
     let header = after.first().or(before.first()).map(|row| row.table.clone());
-    let is_header = |row: &SessionRow| Some(&row.table) == header.as_ref();
-    let key = |row: &SessionRow| (row.table.clone(), row.id.clone());
-    let mut old: HashMap<(String, String), &SessionRow> =
+    let is_header = |row: &DatabaseRow| Some(&row.table) == header.as_ref();
+    let key = |row: &DatabaseRow| (row.table.clone(), row.id.clone());
+    let mut old: HashMap<(String, String), &DatabaseRow> =
         before.iter().map(|row| (key(row), row)).collect();
     let mut changes = Vec::new();
     let mut inserted = Vec::new();
@@ -273,7 +273,7 @@ pub fn row_changes(before: &str, after: &str) -> Result<Vec<RowChange>, ReadErro
 }
 
 /// All rows on one level, each before the rows that belong to it.
-fn flat_rows(rows: Vec<SessionRow>) -> Vec<SessionRow> {
+fn flat_rows(rows: Vec<DatabaseRow>) -> Vec<DatabaseRow> {
     let mut flat = Vec::new();
     for mut row in rows {
         let inner = std::mem::take(&mut row.rows);
@@ -287,9 +287,9 @@ fn flat_rows(rows: Vec<SessionRow>) -> Vec<SessionRow> {
 mod tests {
     use super::*;
 
-    fn row(table: &str, id: &str, payload: RowPayload, rows: Vec<SessionRow>) -> SessionRow {
+    fn row(table: &str, id: &str, payload: RowPayload, rows: Vec<DatabaseRow>) -> DatabaseRow {
         let columns = "{\"time\":1}".to_owned();
-        SessionRow { table: table.to_owned(), id: id.to_owned(), columns, payload, rows }
+        DatabaseRow { table: table.to_owned(), id: id.to_owned(), columns, payload, rows }
     }
 
     fn text(text: &str) -> RowPayload {
@@ -310,7 +310,7 @@ mod tests {
             "{\"é\":\"\\ud83d\"}",
         ];
         let parts = payloads.iter().enumerate();
-        let mut parts: Vec<SessionRow> =
+        let mut parts: Vec<DatabaseRow> =
             parts.map(|(at, raw)| row("part", &format!("p{at}"), text(raw), Vec::new())).collect();
         parts.push(row("part", "p9", RowPayload::Bytes(vec![0, 255, 16]), Vec::new()));
         let rows = vec![

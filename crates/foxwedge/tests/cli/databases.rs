@@ -53,7 +53,7 @@ fn a_session_in_a_database_is_listed_shown_checked_fixed_and_undone() {
     assert!(listed.contains("opencode") && listed.contains("A story"), "{listed}");
     assert!(listed.contains("needs repair"), "{listed}");
     let shown = home.run(0, &["show", SESSION]).out;
-    assert!(shown.contains("question 2") && shown.contains("/work/ulm"), "{shown}");
+    assert!(shown.contains("question 2") && shown.contains("/srv/ulm"), "{shown}");
     let checked = home.run(1, &["check", SESSION]);
     assert!(checked.all().contains("FW805"), "{}", checked.all());
     assert!(checked.all().contains("lacks `state.title`, `state.metadata`"), "{}", checked.all());

@@ -1,7 +1,7 @@
 //! Columns of rows as JSON, and JSON as values of columns.
 
 use anyhow::{Context, bail};
-use foxwedge_sessions::{RowPayload, SessionRow};
+use foxwedge_sessions::{DatabaseRow, RowPayload};
 use rusqlite::{
     Row,
     types::{ToSql, ToSqlOutput, Value, ValueRef},
@@ -11,8 +11,8 @@ use serde_json::{Map, Value as JsonValue};
 use super::layout::TableLayout;
 
 /// Reads a row of a table.
-pub(super) fn read_row(row: &Row<'_>, table: &TableLayout) -> anyhow::Result<SessionRow> {
-    let mut read = SessionRow {
+pub(super) fn read_row(row: &Row<'_>, table: &TableLayout) -> anyhow::Result<DatabaseRow> {
+    let mut read = DatabaseRow {
         table: table.name.to_owned(),
         id: String::new(),
         columns: String::new(),
@@ -56,7 +56,7 @@ fn column_json(value: ValueRef<'_>) -> anyhow::Result<JsonValue> {
 }
 
 /// The columns of a row by name, without its key and payload.
-pub(super) fn column_values(row: &SessionRow) -> anyhow::Result<Vec<(String, Value)>> {
+pub(super) fn column_values(row: &DatabaseRow) -> anyhow::Result<Vec<(String, Value)>> {
     let columns: Map<String, JsonValue> = serde_json::from_str(&row.columns)?;
     let values = columns.into_iter().map(|(name, value)| {
         let value = match value {

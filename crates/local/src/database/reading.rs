@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_sessions::{SessionAgent, SessionRow, write_rows};
+use foxwedge_sessions::{DatabaseRow, SessionAgent, write_rows};
 use rusqlite::{Connection, params};
 
 use super::{
@@ -154,7 +154,7 @@ pub(super) fn session_text(
 }
 
 /// The row that a row belongs to.
-fn owner_of(row: &SessionRow, column: &str) -> Option<String> {
+fn owner_of(row: &DatabaseRow, column: &str) -> Option<String> {
     let columns: serde_json::Value = serde_json::from_str(&row.columns).ok()?;
     columns.get(column)?.as_str().map(str::to_owned)
 }
@@ -165,8 +165,8 @@ fn select(
     table: &TableLayout,
     session: &SessionPath,
     path: &Path,
-) -> anyhow::Result<Vec<SessionRow>> {
-    let run = || -> rusqlite::Result<Vec<anyhow::Result<SessionRow>>> {
+) -> anyhow::Result<Vec<DatabaseRow>> {
+    let run = || -> rusqlite::Result<Vec<anyhow::Result<DatabaseRow>>> {
         let mut query = connection.prepare(query)?;
         let rows = query.query_map(params![session.id], |row| Ok(read_row(row, table)))?;
         rows.collect()

@@ -7,7 +7,7 @@
 use std::{fs, io::Write, path::Path};
 
 use anyhow::{Context, bail};
-use foxwedge_sessions::{RowChange, RowPayload, SessionRow, row_changes};
+use foxwedge_sessions::{DatabaseRow, RowChange, RowPayload, row_changes};
 use rusqlite::{Connection, ToSql, types::Value};
 
 use super::{
@@ -168,7 +168,7 @@ impl<'r> RowStatement<'r> {
     /// The columns of a row, each with the expression for its value.
     fn row_values(
         &mut self,
-        row: &'r SessionRow,
+        row: &'r DatabaseRow,
         key: &str,
         payload: Option<&str>,
     ) -> anyhow::Result<Vec<(String, String)>> {
@@ -188,7 +188,7 @@ impl<'r> RowStatement<'r> {
     /// The condition that a row is as it was read.
     fn row_matches(
         &mut self,
-        row: &'r SessionRow,
+        row: &'r DatabaseRow,
         key: &str,
         payload: Option<&str>,
     ) -> anyhow::Result<String> {

@@ -56,7 +56,7 @@ impl OpencodeStore {
         self.connection
             .execute(
                 "INSERT INTO session (id, project_id, slug, directory, title, version, cost, time_created, time_updated)
-                 VALUES (?1, 'global', 'quiet-fox', '/work/ulm', ?2, '1.18.33', 0.125, ?3, ?3)",
+                 VALUES (?1, 'global', 'quiet-fox', '/srv/ulm', ?2, '1.18.33', 0.125, ?3, ?3)",
                 params![id, title, time],
             )
             .unwrap();
@@ -141,7 +141,7 @@ pub(crate) fn user() -> Value {
 pub(crate) fn assistant(parent: &str) -> Value {
     json!({"role": "assistant", "time": {"created": 1, "completed": 2}, "parentID": parent,
            "modelID": "m-1", "providerID": "mock", "mode": "build", "agent": "build",
-           "path": {"cwd": "/work/ulm", "root": "/work/ulm"}, "cost": 0, "tokens": tokens()})
+           "path": {"cwd": "/srv/ulm", "root": "/srv/ulm"}, "cost": 0, "tokens": tokens()})
 }
 
 pub(crate) fn tokens() -> Value {

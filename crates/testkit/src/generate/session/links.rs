@@ -69,7 +69,7 @@ fn use_id_again(random: &mut Random, records: &mut [Value]) {
         let keys = ["compactMetadata", "firstKeptEntryId"];
         let names = |record: &Value| keys.iter().any(|key| record[*key].to_string().contains(&id));
         let is_tail = |record: &Value| {
-            record["type"] == "compaction" && record["parentUuid"].to_string() == id
+            record["type"] == "compaction" && record["parentUuid"] == records[at]["uuid"]
         };
         records.iter().any(|record| names(record) || is_tail(record))
     };

@@ -29,6 +29,11 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
     for format in ["openai-chat", "anthropic", "gemini", "bedrock"] {
         rows.push(row(108, format, "strict", &many(128), &many(129)));
     }
+    let crossed =
+        r#"[$u,$c,{"type":"custom_tool_call_output","call_id":"callid001","output":"x"}]"#;
+    for profile in ["openai-responses", "strict"] {
+        rows.push(row(109, "openai-responses", profile, "[$u,$c,$r]", crossed));
+    }
     rows
 }
 
