@@ -6,7 +6,7 @@
 //! again, and the difference of two texts is a list of row changes.
 //!
 //! ```text
-//! {"store":"opencode","table":"session","id":"ses_1","columns":{"directory":"/work", … }}
+//! {"store":"opencode","table":"session","id":"ses_1","columns":{"directory":"/srv", … }}
 //! {"store":"opencode","table":"message","id":"msg_1","columns":{ … },"data":{ … },"rows":[ … ]}
 //! ```
 
