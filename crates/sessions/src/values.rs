@@ -1,7 +1,8 @@
-//! Field values, for the readers of records.
+//! Field values and parts, for the readers and writers of records.
 
 use std::borrow::Cow;
 
+use foxwedge_core::{Draft, Part, PartKind};
 use foxwedge_json::{JsonScanner, ScanResult};
 
 /// A string as written, without its quotes; `None` for anything else.
@@ -29,4 +30,10 @@ pub(super) fn string_value<'a>(
 /// Whether a value is `true`.
 pub(super) fn is_true(scan: &mut JsonScanner<'_>, source: &str) -> ScanResult<bool> {
     Ok(scan.skip()?.of(source) == "true")
+}
+
+/// The last call with an id. A new record copies fields of its call from there.
+pub(super) fn last_call<'d, 'a>(draft: &'d Draft<'a>, id: &str) -> Option<&'d Part<'a>> {
+    let is_call = |kind: &PartKind<'_>| matches!(kind, PartKind::Call(call) if call.id.as_deref() == Some(id));
+    draft.parts.iter().rev().find(|part| is_call(&part.kind))
 }

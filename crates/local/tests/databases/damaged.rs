@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    desk::{Desk, findings},
     store::{DAMAGES, DumpedRow, OpencodeStore, dump_file, tool_rows},
+    test_home::{TestHome, findings},
 };
 
 const SESSION: &str = "ses_1eca236ba001Ulm00000000000";
@@ -19,8 +19,8 @@ fn damaged_stores_are_repaired_and_only_damaged_rows_change() {
     let mut stores = 0;
     for damage in &DAMAGES {
         for place in [0, 2, 4] {
-            let desk = Desk::new();
-            let mut store = OpencodeStore::create(&desk.database());
+            let home = TestHome::new();
+            let mut store = OpencodeStore::create(&home.database());
             store.story(SESSION, 5);
             store.story(OTHER, 2);
             let rows = tool_rows(&store.connection);
@@ -28,12 +28,12 @@ fn damaged_stores_are_repaired_and_only_damaged_rows_change() {
             (damage.make)(&store.connection, message, part);
             let case = format!("{} at {place}", damage.name);
             let path = store.close().join(SESSION);
-            let before = dump_file(&desk.database());
+            let before = dump_file(&home.database());
             assert!(!findings(&path).is_empty(), "{case}");
-            let report = desk.fix(&path).unwrap_or_else(|error| panic!("{case}: {error:#}"));
+            let report = home.fix(&path).unwrap_or_else(|error| panic!("{case}: {error:#}"));
             assert!(report.is_some(), "{case}");
             assert_eq!(findings(&path), Vec::<String>::new(), "{case}");
-            let after = dump_file(&desk.database());
+            let after = dump_file(&home.database());
             let (old, new) = (by_key(before.clone()), by_key(after));
             for (key, values) in &old {
                 let is_damaged = key.1 == *message || key.1.starts_with(&part[..part.len() - 1]);
@@ -46,8 +46,8 @@ fn damaged_stores_are_repaired_and_only_damaged_rows_change() {
                 let had = old.values().any(|values| values.contains(&output));
                 assert!(!had || new.values().any(|values| values.contains(&output)), "{case}");
             }
-            desk.undo(&path, false).unwrap_or_else(|error| panic!("{case}: {error:#}"));
-            assert_eq!(dump_file(&desk.database()), before, "{case}");
+            home.undo(&path, false).unwrap_or_else(|error| panic!("{case}: {error:#}"));
+            assert_eq!(dump_file(&home.database()), before, "{case}");
             stores += 1;
         }
     }
@@ -56,30 +56,30 @@ fn damaged_stores_are_repaired_and_only_damaged_rows_change() {
 
 #[test]
 fn a_sound_store_is_not_written() {
-    let desk = Desk::new();
-    let mut store = OpencodeStore::create(&desk.database());
+    let home = TestHome::new();
+    let mut store = OpencodeStore::create(&home.database());
     store.story(SESSION, 3);
     let path = store.close().join(SESSION);
-    let before = std::fs::read(desk.database()).unwrap();
+    let before = std::fs::read(home.database()).unwrap();
     assert_eq!(findings(&path), Vec::<String>::new());
-    assert!(desk.fix(&path).unwrap().is_none());
-    assert_eq!(std::fs::read(desk.database()).unwrap(), before);
-    let folder = desk.database().parent().unwrap().to_owned();
+    assert!(home.fix(&path).unwrap().is_none());
+    assert_eq!(std::fs::read(home.database()).unwrap(), before);
+    let folder = home.database().parent().unwrap().to_owned();
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "reading leaves nothing behind");
 }
 
 #[test]
 fn cut_off_text_stays() {
-    let desk = Desk::new();
-    let mut store = OpencodeStore::create(&desk.database());
+    let home = TestHome::new();
+    let mut store = OpencodeStore::create(&home.database());
     store.story(SESSION, 1);
     store
         .connection
         .execute("UPDATE part SET data = '{\"type\":\"text\",\"text\":\"answer 0, which goes on' WHERE data LIKE '%answer 0%'", [])
         .unwrap();
     let path = store.close().join(SESSION);
-    desk.fix(&path).unwrap().unwrap();
-    let rows = dump_file(&desk.database());
+    home.fix(&path).unwrap().unwrap();
+    let rows = dump_file(&home.database());
     assert!(rows.iter().any(|(_, _, values)| values.contains("answer 0, which goes on")));
     assert_eq!(findings(&path), Vec::<String>::new());
 }

@@ -8,16 +8,16 @@ use foxwedge_sessions::{SessionAgent, read, readable_text};
 use serde_json::json;
 
 use crate::{
-    desk::{Desk, findings},
     store::{OpencodeStore, assistant, dump_file, user},
+    test_home::{TestHome, findings},
 };
 
 const ROWS: usize = 58_000;
 const SESSIONS: usize = 29;
 
 /// 58,000 rows in 29 sessions. Nine in ten lack fields, one in 500 is cut off.
-fn legacy_store(desk: &Desk) {
-    let mut store = OpencodeStore::create(&desk.database());
+fn legacy_store(home: &TestHome) {
+    let mut store = OpencodeStore::create(&home.database());
     store.connection.execute_batch("PRAGMA synchronous = OFF; BEGIN").unwrap();
     for session in 0..SESSIONS {
         let id = format!("ses_{session:026}");
@@ -51,8 +51,8 @@ fn legacy_store(desk: &Desk) {
 
 #[test]
 fn legacy_rows_are_decoded_and_no_text_is_lost() {
-    let desk = Desk::new();
-    legacy_store(&desk);
+    let home = TestHome::new();
+    legacy_store(&home);
     let texts = |content: &str| -> HashSet<String> {
         let found = content.match_indices("text number ");
         found
@@ -60,7 +60,7 @@ fn legacy_rows_are_decoded_and_no_text_is_lost() {
             .collect()
     };
     let (mut messages, mut decoded) = (0, 0);
-    let sessions = desk.sessions();
+    let sessions = home.sessions();
     assert_eq!(sessions.len(), SESSIONS);
     for (number, entry) in sessions.iter().enumerate() {
         let content = database::read(&entry.path).unwrap();
@@ -71,7 +71,7 @@ fn legacy_rows_are_decoded_and_no_text_is_lost() {
         decoded += session.draft().messages.len();
         if number.is_multiple_of(7) {
             let before = texts(text.as_str());
-            desk.fix(&entry.path).unwrap().unwrap();
+            home.fix(&entry.path).unwrap().unwrap();
             let after = database::read(&entry.path).unwrap();
             assert_eq!(texts(std::str::from_utf8(&after).unwrap()), before);
             assert_eq!(findings(&entry.path), Vec::<String>::new());
@@ -79,6 +79,6 @@ fn legacy_rows_are_decoded_and_no_text_is_lost() {
     }
     assert_eq!(messages, ROWS / 2);
     assert!(decoded * 100 >= messages * 99, "{decoded} of {messages}");
-    let rows = dump_file(&desk.database()).len() - SESSIONS;
+    let rows = dump_file(&home.database()).len() - SESSIONS;
     assert_eq!(rows, ROWS, "no row is removed");
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod store;
-mod desk;
+mod test_home;
 mod damaged;
 mod discipline;
 mod legacy;

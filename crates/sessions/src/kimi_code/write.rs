@@ -2,7 +2,9 @@
 
 use foxwedge_core::{Draft, PartKind, PartSource, RepairedMessage, Role, Span};
 
-use crate::{ParsedSession, chat_messages::joined_text, derived_id::derive_uuid};
+use crate::{
+    ParsedSession, chat_messages::joined_text, derived_id::derive_uuid, values::last_call,
+};
 use foxwedge_json::{FieldChange, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
 
@@ -73,8 +75,7 @@ pub(crate) fn write_new(
 /// The id of the event with a call.
 fn call_uuid(session: &ParsedSession<'_>, id: &str) -> Option<String> {
     let draft = session.draft();
-    let is_call = |kind: &PartKind<'_>| matches!(kind, PartKind::Call(call) if call.id.as_deref() == Some(id));
-    let part = draft.parts.iter().rev().find(|part| is_call(&part.kind))?;
+    let part = last_call(draft, id)?;
     field_text(draft.source, part.span, "uuid").map(std::borrow::Cow::into_owned)
 }
 

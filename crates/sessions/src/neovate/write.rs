@@ -4,7 +4,7 @@ use foxwedge_core::{
     ContentShape, DraftAnswer, PartKind, PartPatch, PartSource, RepairedPart, Role, Span,
 };
 
-use crate::{link_changes::NewLinkedRecord, linked_file::LinkedFileRewriter};
+use crate::{link_changes::NewLinkedRecord, linked_file::LinkedFileRewriter, values::last_call};
 use foxwedge_formats::splice::{
     ArgumentsEncoding, BlockMessage, BlockSpliceFormat, ElementQuoting, encode_arguments,
     write_block_list,
@@ -119,8 +119,7 @@ fn with_inputs(
 /// The input of the last call with an id.
 fn call_input(rewriter: &LinkedFileRewriter<'_, '_>, id: &str) -> Option<Span> {
     let draft = rewriter.draft();
-    let is_call = |kind: &PartKind<'_>| matches!(kind, PartKind::Call(call) if call.id.as_deref() == Some(id));
-    let part = draft.parts.iter().rev().find(|part| is_call(&part.kind))?;
+    let part = last_call(draft, id)?;
     field_value(draft.source, part.span, "input")
         .filter(|input| input.of(draft.source).starts_with('{'))
 }

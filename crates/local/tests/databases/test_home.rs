@@ -24,17 +24,17 @@ use foxwedge_sessions::SessionAgent;
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 /// A home folder that goes away with the test.
-pub(crate) struct Desk {
+pub(crate) struct TestHome {
     home: PathBuf,
 }
 
-impl Desk {
-    pub(crate) fn new() -> Desk {
+impl TestHome {
+    pub(crate) fn new() -> TestHome {
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let home =
             std::env::temp_dir().join(format!("foxwedge-db-{}-{number}", std::process::id()));
         fs::create_dir_all(&home).unwrap();
-        Desk { home: fs::canonicalize(home).unwrap() }
+        TestHome { home: fs::canonicalize(home).unwrap() }
     }
 
     /// Where opencode keeps its database.
@@ -90,7 +90,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for TestHome {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.home);
     }
