@@ -9,7 +9,7 @@ use crate::{
     gemini, gemini_interactions, openai_chat, openai_responses,
     outline::{OutlineOptions, OutlineReader, UniqueFields},
 };
-use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult, field_text};
+use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult, field_text, field_value};
 
 /// Position of the message list in a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,7 +160,17 @@ fn outline_field(reader: &mut OutlineReader<'_>, key: &[u8], shape: JsonShape, v
         b"thinking" => {
             body.thinking = field_text(reader.source, value, "type").as_deref() == Some("enabled");
         }
-        b"toolConfig" => body.tools = shape != JsonShape::Null,
+        b"toolConfig" => {
+            let declares = shape != JsonShape::Object || declares_tools(reader.source, value);
+            body.tools = shape != JsonShape::Null && declares;
+        }
         _ => {}
     }
+}
+
+/// Whether a tool configuration has a list of tools that is not empty.
+fn declares_tools(source: &str, configuration: Span) -> bool {
+    let Some(tools) = field_value(source, configuration, "tools") else { return false };
+    let inside = tools.of(source).trim_start_matches('[').trim_start();
+    !inside.starts_with(']') && inside != "null"
 }

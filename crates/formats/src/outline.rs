@@ -199,17 +199,31 @@ pub(crate) fn is_json_object(text: &str) -> bool {
 /// Reads the content of a tool result: a string or a list of blocks.
 pub(crate) fn read_output(scan: &mut JsonScanner<'_>) -> ScanResult<(AnswerShape, Span)> {
     let shape = scan.shape()?;
+    if shape == JsonShape::Array {
+        return read_output_list(scan);
+    }
     let span = scan.skip()?;
-    // `""` or `[]`, with any white space inside.
-    let empty = match shape {
-        JsonShape::Null => return Ok((AnswerShape::Null, span)),
-        JsonShape::String => span.len() == 2,
-        JsonShape::Array => span.len() < 64 && scan.is_blank_inside(span),
-        JsonShape::Object | JsonShape::Number | JsonShape::Bool => {
-            return Ok((AnswerShape::Malformed, span));
-        }
+    let output = match shape {
+        JsonShape::Null => AnswerShape::Null,
+        JsonShape::String if span.len() == 2 => AnswerShape::Empty,
+        JsonShape::String => AnswerShape::Full,
+        _ => AnswerShape::Malformed,
     };
-    Ok((if empty { AnswerShape::Empty } else { AnswerShape::Full }, span))
+    Ok((output, span))
+}
+
+/// Reads the content of a tool result that is a list: every element must be an object.
+fn read_output_list(scan: &mut JsonScanner<'_>) -> ScanResult<(AnswerShape, Span)> {
+    let mut output = AnswerShape::Empty;
+    let span = scan.array(|scan, _| {
+        match scan.shape()? {
+            JsonShape::Object if output == AnswerShape::Empty => output = AnswerShape::Full,
+            JsonShape::Object => {}
+            _ => output = AnswerShape::Malformed,
+        }
+        scan.skip().map(drop)
+    })?;
+    Ok((output, span))
 }
 
 /// Reads a role. `known` maps the role names of the format. Flags the model's role name of another

@@ -135,7 +135,8 @@ impl<'a> DocumentSplice<'a> {
                     ));
                 }
                 if !self.declare.is_empty() {
-                    changes.push(("toolConfig", FieldChange::Text(tool_config(&self.declare))));
+                    let tools = FieldChange::Text(tool_declarations(&self.declare));
+                    changes.push(("toolConfig", FieldChange::Nested(vec![("tools", tools)])));
                 }
                 write_patched(&mut out, document, changes);
             }
@@ -219,7 +220,7 @@ pub fn write_slot<'a>(
 }
 
 /// Inert tool declarations, so that the provider accepts a history with tool blocks.
-fn tool_config(names: &[String]) -> String {
+fn tool_declarations(names: &[String]) -> String {
     let tools: Vec<String> = names
         .iter()
         .map(|name| {
@@ -227,5 +228,5 @@ fn tool_config(names: &[String]) -> String {
             format!("{{\"toolSpec\":{{\"name\":{name},\"inputSchema\":{{\"json\":{{\"type\":\"object\"}}}}}}}}")
         })
         .collect();
-    format!("{{\"tools\":[{}]}}", tools.join(","))
+    format!("[{}]", tools.join(","))
 }

@@ -3,6 +3,7 @@
 mod blocks;
 mod quoted_content;
 mod arguments;
+mod recoded_result;
 
 pub(crate) use arguments::value_as_text;
 pub use arguments::{ArgumentsEncoding, encode_arguments};
@@ -12,3 +13,4 @@ pub use blocks::{
 };
 pub use quoted_content::ElementQuoting;
 pub(crate) use quoted_content::QuotedContent;
+pub(crate) use recoded_result::{recode_result, recode_result_without};

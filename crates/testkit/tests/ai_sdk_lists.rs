@@ -384,3 +384,25 @@ fn lists_that_were_cut_off_are_closed_and_keep_every_whole_message() {
     }
     assert!(closed > 100, "{closed}");
 }
+
+#[test]
+fn input_that_the_sdk_could_not_read_is_converted() {
+    let tool = |raw: Value| json!({"type": "tool-f", "toolCallId": "1", "state": "output-error", "rawInput": raw, "errorText": "no"});
+    for (raw, input) in [
+        (json!({"a": 1}), json!({"a": 1})),
+        (json!(r#"{"a":[1"#), json!({"a": [1]})),
+        (json!("a"), json!({"value": "a"})),
+        (json!(7), json!({"value": 7})),
+    ] {
+        let list = json!([
+            {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "q"}]},
+            {"id": "m2", "role": "assistant", "parts": [tool(raw)]},
+        ]);
+        let text = list.to_string();
+        let readable = readable_text(text.as_bytes()).expect("small");
+        let agent = SessionAgent::AiSdkUi;
+        let session = read(&readable, agent, outline_options(agent.profile())).expect("a list");
+        let history: Value = serde_json::from_str(&session.history()).expect("JSON");
+        assert_eq!(history[1]["content"][0]["input"], input, "{history}");
+    }
+}

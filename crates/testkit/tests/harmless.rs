@@ -174,7 +174,7 @@ fn ordinary_histories_in_every_format_bare_and_as_a_request() {
                 _ => "messages",
             };
             let request = format!(
-                "{{\"model\" : \"m\",\n\t\"{key}\":{text},\"toolConfig\":{{\"tools\":[]}},\"extra\":[1e5]}}\r\n"
+                "{{\"model\" : \"m\",\n\t\"{key}\":{text},\"toolConfig\":{{\"tools\":[{{}}]}},\"extra\":[1e5]}}\r\n"
             );
             passes(shape, wire, profile, &request);
             passes(shape, wire, profile, &format!("{{\"{key}\": {text}}}"));

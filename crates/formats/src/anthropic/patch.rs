@@ -3,7 +3,7 @@
 use foxwedge_core::{DraftAnswer, PartKind, PartPatch, Span};
 
 use crate::splice::{
-    ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, value_as_text,
+    ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, recode_result,
 };
 use foxwedge_json::{FieldChange, FieldChanges};
 use foxwedge_json::{field_text, field_value, quote};
@@ -44,7 +44,7 @@ fn changes(
         && patch.recode_content
         && patch.output().is_none()
     {
-        changes.push(("content", FieldChange::Text(quote(&value_as_text(source, answer.content)))));
+        changes.push(("content", recode_result(answer.content, SPLICE_FORMAT.text)));
     }
     changes
 }

@@ -3,7 +3,8 @@
 use foxwedge_core::{DraftAnswer, PartKind, PartPatch, Span};
 
 use crate::splice::{
-    ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, value_as_text,
+    ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, recode_result,
+    value_as_text,
 };
 use foxwedge_json::{FieldChange, FieldChanges};
 use foxwedge_json::{compact, field_value, object_fields, quote};
@@ -45,11 +46,14 @@ fn changes(
         && patch.recode_content
         && patch.output().is_none()
     {
-        let blocks = match answer.content.of(source).starts_with('{') {
-            true => format!("[{{\"json\":{}}}]", compact(source, answer.content)),
-            false => content(&value_as_text(source, answer.content)),
+        let blocks = match answer.content.of(source).as_bytes().first() {
+            Some(b'{') => {
+                FieldChange::Text(format!("[{{\"json\":{}}}]", compact(source, answer.content)))
+            }
+            Some(b'[') => recode_result(answer.content, SPLICE_FORMAT.text),
+            _ => FieldChange::Text(content(&value_as_text(source, answer.content))),
         };
-        nested.push(("content", FieldChange::Text(blocks)));
+        nested.push(("content", blocks));
     }
     if nested.is_empty() { Vec::new() } else { vec![(outer, FieldChange::Nested(nested))] }
 }

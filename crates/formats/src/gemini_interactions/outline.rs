@@ -102,11 +102,13 @@ fn read_field<'a>(
     Ok(())
 }
 
-/// Reads the content of a tool result: a string, a list of content, or any object.
+/// Reads the content of a tool result: a string, any object, or a list of content or of any values.
 fn read_result(scan: &mut JsonScanner<'_>) -> ScanResult<(AnswerShape, Span)> {
-    let is_object = scan.shape()? == JsonShape::Object;
-    let (shape, span) = read_output(scan)?;
-    Ok((if is_object { AnswerShape::Full } else { shape }, span))
+    let any = matches!(scan.shape()?, JsonShape::Object | JsonShape::Array);
+    match read_output(scan)? {
+        (AnswerShape::Malformed, span) if any => Ok((AnswerShape::Full, span)),
+        other => Ok(other),
+    }
 }
 
 fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> ScanResult<()> {

@@ -4,7 +4,7 @@ use foxwedge_core::{Message, PartKind, PartSource, RepairedMessage, RepairedPart
 
 use super::{StepKind, open_result};
 use crate::splice::{
-    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text, write_answer,
+    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, recode_result, write_answer,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
@@ -35,14 +35,14 @@ fn step_changes(source: &str, step: Span, repaired: &RepairedPart<'_>) -> FieldC
         let arguments = encode_arguments(source, value, fix, ArgumentsEncoding::Object);
         changes.push(("arguments", FieldChange::Text(arguments)));
     }
-    let recoded = match kind {
-        PartKind::Answer(answer) if patch.recode_content => {
-            Some(value_as_text(source, answer.content))
-        }
-        _ => None,
-    };
-    let output = patch.output().map(str::to_owned).or(recoded);
-    changes.extend(output.map(|text| ("result", FieldChange::Text(quote(&text)))));
+    changes.extend(patch.output().map(|text| ("result", FieldChange::Text(quote(text)))));
+    if let PartKind::Answer(answer) = kind
+        && patch.recode_content
+        && patch.output().is_none()
+    {
+        let text_block = ("{\"type\":\"text\",\"text\":", "}");
+        changes.push(("result", recode_result(answer.content, text_block)));
+    }
     changes
 }
 

@@ -36,6 +36,8 @@ struct ChatContent {
     has_empty_text: bool,
     media: bool,
     parts: usize,
+    /// Where a list has an element that is not an object.
+    stray: Option<usize>,
 }
 
 /// Reads one message.
@@ -102,12 +104,16 @@ pub(crate) fn read_message<'a>(
         let at = body.span.start as usize;
         return Err(ScanError::new(at, "`content` is neither text nor a list"));
     }
+    if let Some(at) = body.stray.filter(|_| role != Role::Answer) {
+        return Err(ScanError::new(at, "a content part is not an object"));
+    }
     let calls = reader.pending_parts.len() > body.parts;
     if let Some(value) = reasoning.filter(|_| role == Role::Assistant) {
         reader.builder.push_part(value, PartKind::Reasoning(SignatureState::Plain));
     }
     if role == Role::Answer {
         let output = match body.content {
+            _ if body.stray.is_some() => AnswerShape::Malformed,
             ContentShape::Absent => AnswerShape::Missing,
             ContentShape::Null => AnswerShape::Null,
             ContentShape::Text | ContentShape::List if body.empty && body.has_empty_text => {
@@ -157,7 +163,13 @@ fn read_content<'a>(
         }
         JsonShape::Array => {
             body.content = ContentShape::List;
-            body.span = scan.array(|scan, _| read_part(scan, reader))?;
+            body.span = scan.array(|scan, _| match scan.shape()? {
+                JsonShape::Object => read_part(scan, reader),
+                _ => {
+                    body.stray.get_or_insert(scan.position());
+                    scan.skip().map(drop)
+                }
+            })?;
             let parts = &reader.pending_parts[before..];
             let empty = |part: &Part<'_>| {
                 matches!(part.kind, PartKind::Text(TextShape::Empty | TextShape::Missing))
@@ -184,9 +196,6 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
     let mut unique = UniqueFields::default();
     let mut kind = None;
     let mut shape = None;
-    if scan.shape()? != JsonShape::Object {
-        return scan.fail("a content part is not an object");
-    }
     let source = reader.source;
     let span = scan.object(|scan, key, _| {
         match key {

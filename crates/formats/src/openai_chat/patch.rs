@@ -7,7 +7,7 @@ use foxwedge_core::{
 
 use super::outline::{is_custom_type, is_media};
 use crate::splice::{
-    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text,
+    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, recode_result_without,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{array_elements, escape_into, field_text, field_value, quote};
@@ -140,17 +140,9 @@ fn answer_changes(
         content.text(&format!("{{\"type\":\"text\",\"text\":{}}}]", quote(pointer)));
         changes.push(("content", FieldChange::Chunks(content.finish())));
     } else if repaired.patch.recode_content && repaired.patch.output().is_none() {
-        let mut content = out.inner();
-        if answer.content.of(out.source).starts_with('[') {
-            for (index, element) in elements().enumerate() {
-                content.text(if index == 0 { "[" } else { "," });
-                content.copy(element);
-            }
-            content.text("]");
-        } else {
-            content.text(&quote(&value_as_text(out.source, answer.content)));
-        }
-        changes.push(("content", FieldChange::Chunks(content.finish())));
+        let text_block = ("{\"type\":\"text\",\"text\":", "}");
+        let content = recode_result_without(answer.content, text_block, is_empty_text);
+        changes.push(("content", content));
     }
 }
 

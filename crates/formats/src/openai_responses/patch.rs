@@ -6,7 +6,7 @@ use foxwedge_core::{
 };
 
 use crate::splice::{
-    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, value_as_text, write_answer,
+    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, recode_result, write_answer,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
@@ -73,7 +73,8 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
         && patch.recode_content
         && patch.output().is_none()
     {
-        changes.push(("output", FieldChange::Text(quote(&value_as_text(source, answer.content)))));
+        let text_block = ("{\"type\":\"input_text\",\"text\":", "}");
+        changes.push(("output", recode_result(answer.content, text_block)));
     }
     changes
 }

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    Draft, MissingAnswer, Part, PartKind, PlaceholderLanguage, Span, placeholder_text,
+    ArgumentsFix, Draft, MissingAnswer, Part, PartKind, PlaceholderLanguage, Span, placeholder_text,
 };
 use foxwedge_formats::model::{Loss, LossKind, LossLocation};
+use foxwedge_formats::splice::{ArgumentsEncoding, encode_arguments};
 use foxwedge_json::{array_elements, field_text, field_value, quote};
 
 use super::part::INVOCATION;
@@ -45,7 +46,14 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
             let (Some(id), Some(name)) = (value("toolCallId"), tool_name(source, part.span)) else {
                 return false;
             };
-            let input = value("input").or_else(|| value("args")).unwrap_or("{}");
+            // Input that the model wrote and the SDK could not read.
+            let raw = || {
+                let raw = field_value(source, tool_part, "rawInput")?;
+                let (fix, encoding) = (ArgumentsFix::ToObject, ArgumentsEncoding::Object);
+                Some(Cow::Owned(encode_arguments(source, Some(raw), fix, encoding)))
+            };
+            let read = value("input").or_else(|| value("args")).map(Cow::Borrowed);
+            let input = read.or_else(raw).unwrap_or(Cow::Borrowed("{}"));
             let name = quote(&name);
             out.push_str(&format!(
                 "{{\"type\":\"tool_use\",\"id\":{id},\"name\":{name},\"input\":{input}}}"

@@ -116,9 +116,9 @@ fn hollow_answer(random: &mut Random, _: TestFormat, list: &mut Vec<Value>) {
 fn odd_answer(random: &mut Random, format: TestFormat, list: &mut Vec<Value>) {
     let Some((answer, key)) = answer(random, list) else { return };
     let old = answer.get(key).cloned().unwrap_or_default();
-    let odd = match random.below(5) {
-        // In other formats a list is a valid form, and its elements are a separate matter.
+    let odd = match random.below(6) {
         1 if format == TestFormat::Gemini => json!([old]),
+        5 => json!(["plain words", old, null]),
         0 | 1 => json!({"result": old, "count": 2}),
         2 => json!(21.5),
         3 => json!(true),

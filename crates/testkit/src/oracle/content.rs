@@ -172,7 +172,10 @@ fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.answers(|answer| {
         let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
         let get = |key: &str| body.get(key).filter(|content| !content.is_null());
-        let is_content = |content: &Value| content.is_string() || content.is_array();
+        let is_list = |content: &Value| {
+            content.as_array().is_some_and(|list| list.iter().all(Value::is_object))
+        };
+        let is_content = |content: &Value| content.is_string() || is_list(content);
         match case.reading.format {
             TestFormat::Chat => {
                 let content = get("content");
@@ -192,7 +195,7 @@ fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
             }
             TestFormat::Interactions => {
                 let odd =
-                    get("result").is_some_and(|result| !is_content(result) && !result.is_object());
+                    get("result").is_some_and(|result| result.is_number() || result.is_boolean());
                 odd && case.under(&[GeminiInteractions, Strict])
             }
             TestFormat::Anthropic => {
@@ -204,7 +207,7 @@ fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
                 odd && case.under(&[Gemini, Strict])
             }
             TestFormat::Bedrock => {
-                let list = |content: &Value| content.is_array() || content == &Value::from("");
+                let list = |content: &Value| is_list(content) || content == &Value::from("");
                 let odd = get("content").is_some_and(|content| !list(content));
                 odd && case.under(&[Bedrock, Strict])
             }

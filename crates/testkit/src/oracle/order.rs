@@ -116,7 +116,11 @@ fn user_after_answers(case: &RuleCase<'_>, index: usize) -> bool {
 }
 
 fn tools_not_declared(case: &RuleCase<'_>) -> Vec<String> {
-    let declared = field(case.reading.root, "toolConfig").is_some();
+    let has_tools = |config: &Value| match config.get("tools") {
+        Some(Value::Array(tools)) => !tools.is_empty(),
+        tools => !config.is_object() || tools.is_some_and(|tools| !tools.is_null()),
+    };
+    let declared = field(case.reading.root, "toolConfig").is_some_and(has_tools);
     let applies = case.under(&[Bedrock, Strict]) && case.reading.format == TestFormat::Bedrock;
     if !applies || !case.reading.request || declared {
         return Vec::new();

@@ -223,8 +223,8 @@ fn types() -> Vec<RuleTestRow> {
     ];
     for (format, shape) in shapes {
         let gemini = format == "gemini";
-        let (sound, odd) = if gemini { ("{}", r#"["x"]"#) } else { ("[]", r#"{"a":1}"#) };
-        for broken in [odd, "true", "2"] {
+        let (sound, odd) = if gemini { ("{}", r#"[{}]"#) } else { ("[]", r#"{"a":1}"#) };
+        for broken in [odd, "true", "2", r#"["x"]"#, r#"[{"text":"x"},null]"#] {
             for profile in [format, "strict"] {
                 let (sound, broken) = (shape.replace('@', sound), shape.replace('@', broken));
                 rows.push(row(315, format, profile, &sound, &broken));

@@ -57,8 +57,13 @@ pub(super) fn rows() -> Vec<RuleTestRow> {
     ));
 
     let bedrock = |tools: &str| format!(r#"{{"modelId":"m"{tools},"messages":[$u,$c,$r]}}"#);
-    let declared = bedrock(r#","toolConfig":{}"#);
+    let declared = bedrock(r#","toolConfig":{"tools":[{}]}"#);
+    let undeclared =
+        [r#","toolConfig":{}"#, r#","toolConfig":{"tools":[ ],"toolChoice":{"auto":{}}}"#];
     for profile in ["bedrock", "strict"] {
+        for broken in undeclared {
+            rows.push(row(405, "bedrock", profile, &declared, &bedrock(broken)));
+        }
         rows.push(row(405, "bedrock", profile, &declared, &bedrock("")));
         rows.push(row(405, "bedrock", profile, "u a[x] r[x]", &bedrock("")));
     }
