@@ -8,6 +8,8 @@ const THINK = "think first, then ";
 // The prefix of the gateway's own response headers.
 const HEADER_PREFIX = "x-foxwedge-";
 
+const plainFetch = globalThis.fetch;
+
 export class ClientContext {
   calls = [];
   replies = [];
@@ -35,7 +37,7 @@ export class ClientContext {
 
   /** The `fetch` of every client. Records the status and headers of responses. */
   fetch = async (...request) => {
-    const response = await fetch(...request);
+    const response = await plainFetch(...request);
     const headers = [...response.headers].filter(([name]) => name.startsWith(HEADER_PREFIX));
     this.replies.push({ status: response.status, headers: Object.fromEntries(headers) });
     return response;

@@ -75,7 +75,8 @@ def run_job(job):
 def describe_error(error):
     """An error with all names by which a program could catch it, most specific first."""
     kinds = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, Exception)]
-    return {"kinds": kinds, "status": getattr(error, "status_code", None), "told": str(error)[:400]}
+    status = getattr(error, "status_code", getattr(error, "code", None))
+    return {"kinds": kinds, "status": status, "told": str(error)[:400]}
 
 
 if __name__ == "__main__":

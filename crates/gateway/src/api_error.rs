@@ -104,6 +104,23 @@ impl ApiErrorKind {
         }
     }
 
+    /// The `status` in Google's format.
+    fn google_status(self) -> &'static str {
+        match self {
+            ApiErrorKind::Credentials => "UNAUTHENTICATED",
+            ApiErrorKind::Permission => "PERMISSION_DENIED",
+            ApiErrorKind::NotFound | ApiErrorKind::MethodNotAllowed => "NOT_FOUND",
+            ApiErrorKind::RateLimit => "RESOURCE_EXHAUSTED",
+            ApiErrorKind::Conflict => "ABORTED",
+            ApiErrorKind::Server => "INTERNAL",
+            ApiErrorKind::Upstream | ApiErrorKind::Unavailable => "UNAVAILABLE",
+            ApiErrorKind::RequestTimeout | ApiErrorKind::UpstreamTimeout => "DEADLINE_EXCEEDED",
+            ApiErrorKind::InvalidRequest | ApiErrorKind::TooLarge | ApiErrorKind::Unsupported => {
+                "INVALID_ARGUMENT"
+            }
+        }
+    }
+
     /// The `type` in Anthropic's format.
     fn anthropic_type(self) -> &'static str {
         match self {
@@ -179,7 +196,20 @@ impl ApiError {
                 error.extend(self.details.clone());
                 json!({ "error": error })
             }
-            Format::Anthropic | Format::Bedrock | Format::Gemini => {
+            Format::Gemini => {
+                let mut info = Map::new();
+                info.insert("@type".to_owned(), json!("type.googleapis.com/google.rpc.ErrorInfo"));
+                info.insert("reason".to_owned(), json!(self.code));
+                info.insert("domain".to_owned(), json!("foxwedge"));
+                info.insert("metadata".to_owned(), Value::Object(self.details.clone()));
+                json!({ "error": {
+                    "code": self.status().as_u16(),
+                    "message": self.message,
+                    "status": self.kind.google_status(),
+                    "details": [info],
+                } })
+            }
+            Format::Anthropic | Format::Bedrock => {
                 let mut error = Map::new();
                 error.insert("type".to_owned(), json!(self.kind.anthropic_type()));
                 error.insert("message".to_owned(), json!(self.message));

@@ -16,19 +16,28 @@ pub enum GatewayEndpoint {
     CountTokens,
     /// `POST /v1beta/interactions`.
     Interactions,
+    /// `POST /v1beta/models/{model}:generateContent`.
+    GenerateContent,
+    /// `POST /v1beta/models/{model}:streamGenerateContent`.
+    StreamGenerateContent,
+    /// `POST /v1beta/models/{model}:countTokens`.
+    GeminiCountTokens,
 }
 
 impl GatewayEndpoint {
     /// Every endpoint.
-    pub const ALL: [GatewayEndpoint; 5] = [
+    pub const ALL: [GatewayEndpoint; 8] = [
         GatewayEndpoint::Chat,
         GatewayEndpoint::Responses,
         GatewayEndpoint::Messages,
         GatewayEndpoint::CountTokens,
         GatewayEndpoint::Interactions,
+        GatewayEndpoint::GenerateContent,
+        GatewayEndpoint::StreamGenerateContent,
+        GatewayEndpoint::GeminiCountTokens,
     ];
 
-    /// The URL path.
+    /// The URL path. The name of a model stands where it has `{model}`.
     pub fn path(self) -> &'static str {
         match self {
             GatewayEndpoint::Chat => "/v1/chat/completions",
@@ -36,7 +45,25 @@ impl GatewayEndpoint {
             GatewayEndpoint::Messages => "/v1/messages",
             GatewayEndpoint::CountTokens => "/v1/messages/count_tokens",
             GatewayEndpoint::Interactions => "/v1beta/interactions",
+            GatewayEndpoint::GenerateContent => "/v1beta/models/{model}:generateContent",
+            GatewayEndpoint::StreamGenerateContent => {
+                "/v1beta/models/{model}:streamGenerateContent"
+            }
+            GatewayEndpoint::GeminiCountTokens => "/v1beta/models/{model}:countTokens",
         }
+    }
+
+    /// The endpoint of a path that names a model, in any version of Google's APIs, and that name as it is written there.
+    pub(crate) fn with_model(path: &str) -> Option<(GatewayEndpoint, &str)> {
+        let (before, rest) = path.rsplit_once("/models/")?;
+        let (model, method) = rest.rsplit_once(':')?;
+        let endpoint = match method {
+            "generateContent" => GatewayEndpoint::GenerateContent,
+            "streamGenerateContent" => GatewayEndpoint::StreamGenerateContent,
+            "countTokens" => GatewayEndpoint::GeminiCountTokens,
+            _ => return None,
+        };
+        (before.starts_with("/v1") && !model.is_empty()).then_some((endpoint, model))
     }
 
     /// The name in logs and metrics.
@@ -47,17 +74,38 @@ impl GatewayEndpoint {
             GatewayEndpoint::Messages => "messages",
             GatewayEndpoint::CountTokens => "count_tokens",
             GatewayEndpoint::Interactions => "interactions",
+            GatewayEndpoint::GenerateContent => "generate_content",
+            GatewayEndpoint::StreamGenerateContent => "stream_generate_content",
+            GatewayEndpoint::GeminiCountTokens => "gemini_count_tokens",
         }
     }
 
     /// What it requests from an upstream.
     pub(crate) fn operation(self) -> UpstreamOperation {
         match self {
-            GatewayEndpoint::CountTokens => UpstreamOperation::CountTokens,
+            GatewayEndpoint::CountTokens | GatewayEndpoint::GeminiCountTokens => {
+                UpstreamOperation::CountTokens
+            }
             GatewayEndpoint::Chat
             | GatewayEndpoint::Responses
             | GatewayEndpoint::Messages
-            | GatewayEndpoint::Interactions => UpstreamOperation::Generate,
+            | GatewayEndpoint::Interactions
+            | GatewayEndpoint::GenerateContent
+            | GatewayEndpoint::StreamGenerateContent => UpstreamOperation::Generate,
+        }
+    }
+
+    /// Whether its replies are streams; `None` if a request says it.
+    pub(crate) fn streams(self) -> Option<bool> {
+        match self {
+            GatewayEndpoint::Chat
+            | GatewayEndpoint::Responses
+            | GatewayEndpoint::Messages
+            | GatewayEndpoint::Interactions => None,
+            GatewayEndpoint::StreamGenerateContent => Some(true),
+            GatewayEndpoint::GenerateContent
+            | GatewayEndpoint::CountTokens
+            | GatewayEndpoint::GeminiCountTokens => Some(false),
         }
     }
 
@@ -68,6 +116,9 @@ impl GatewayEndpoint {
             GatewayEndpoint::Responses => Format::OpenaiResponses,
             GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => Format::Anthropic,
             GatewayEndpoint::Interactions => Format::GeminiInteractions,
+            GatewayEndpoint::GenerateContent
+            | GatewayEndpoint::StreamGenerateContent
+            | GatewayEndpoint::GeminiCountTokens => Format::Gemini,
         }
     }
 }

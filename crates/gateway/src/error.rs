@@ -1,7 +1,7 @@
 //! The errors of the server: one place decides status and body. An [`ApiError`] holds what is
 //! wrong; the client receives it in the error format of its provider API.
 
-use crate::{ApiError, ApiErrorKind};
+use crate::{ApiError, ApiErrorKind, GatewayEndpoint};
 use foxwedge_core::Format;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -47,6 +47,8 @@ pub(crate) fn error_format(path: &str, headers: &HeaderMap) -> Format {
         Format::OpenaiResponses
     } else if path.starts_with("/v1beta/interactions") {
         Format::GeminiInteractions
+    } else if path.starts_with("/v1beta/models") || GatewayEndpoint::with_model(path).is_some() {
+        Format::Gemini
     } else if path.starts_with("/v1/models") && headers.contains_key("anthropic-version") {
         Format::Anthropic
     } else {
@@ -136,6 +138,15 @@ pub(crate) fn method_not_allowed(allowed: &'static str) -> ApiError {
         "method_not_allowed",
         format!("method not allowed: use {allowed}"),
     )
+}
+
+/// Clients that try a WebSocket first take this status as a sign to send a request at once.
+pub(crate) fn websocket_unsupported() -> ApiError {
+    let message = "WebSocket connections are not supported: send a POST request";
+    ApiError {
+        status: Some(StatusCode::UPGRADE_REQUIRED),
+        ..ApiError::new(ApiErrorKind::MethodNotAllowed, "websocket_unsupported", message)
+    }
 }
 
 pub(crate) fn model_not_found() -> ApiError {

@@ -22,7 +22,8 @@ use foxwedge_store::AnyStore;
 use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::{
-    ApiError, ApiErrorKind, GatewayRequest, GatewayResponse, GuardAction, RequestSummary,
+    ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
+    RequestSummary,
     config::GatewayConfig,
     metrics::Metrics,
     record::{GatewayRecorder, RecordingStart},
@@ -160,10 +161,13 @@ impl GatewayEngine {
     }
 
     /// Handles a request. Errors become a response in the client's format.
-    pub async fn handle(&self, request: GatewayRequest) -> GatewayResponse {
+    pub async fn handle(&self, mut request: GatewayRequest) -> GatewayResponse {
         let inner = &self.inner;
         let mut summary = RequestSummary::default();
         let (endpoint, id) = (request.endpoint, request.id.clone());
+        if endpoint == GatewayEndpoint::GeminiCountTokens {
+            count::unwrap_counted(&mut request);
+        }
         // Boxed, so that the future of the caller stays small.
         let response = match endpoint.operation() {
             UpstreamOperation::CountTokens => {

@@ -13,6 +13,8 @@ use foxwedge_upstream::ClientKey;
 pub struct GatewayRequest {
     /// The endpoint.
     pub endpoint: GatewayEndpoint,
+    /// The model, if the path names it.
+    pub path_model: Option<Arc<str>>,
     /// The client's headers.
     pub headers: HeaderMap,
     /// The body, decompressed.

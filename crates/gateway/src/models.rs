@@ -1,4 +1,4 @@
-//! `/v1/models`: the configured models, in the format of either provider.
+//! `/v1/models` and `/v1beta/models`: the configured models, in the format of the client's provider.
 
 use crate::{ApiError, config::GatewayConfig};
 use foxwedge_core::Format;
@@ -19,7 +19,8 @@ pub(crate) fn reply(
     path: &str,
     format: Format,
 ) -> Result<HttpReply, ApiError> {
-    let body = match path.strip_prefix("/v1/models/") {
+    let name = path.strip_prefix("/v1/models/").or_else(|| path.strip_prefix("/v1beta/models/"));
+    let body = match name {
         None | Some("") => model_list(&config.models(), format),
         // A model that only matches a pattern is available, too.
         Some(name) => {
@@ -39,9 +40,9 @@ fn model_list(names: &[&str], format: Format) -> Value {
             "first_id": names.first(),
             "last_id": names.last(),
         }),
+        Format::Gemini => json!({ "models": data }),
         Format::OpenaiChat
         | Format::OpenaiResponses
-        | Format::Gemini
         | Format::Bedrock
         | Format::GeminiInteractions => {
             json!({ "object": "list", "data": data })
@@ -57,9 +58,14 @@ fn model_json(name: &str, format: Format) -> Value {
             "display_name": name,
             "created_at": "1970-01-01T00:00:00Z",
         }),
+        Format::Gemini => json!({
+            "name": format!("models/{name}"),
+            "displayName": name,
+            "supportedGenerationMethods":
+                ["generateContent", "streamGenerateContent", "countTokens"],
+        }),
         Format::OpenaiChat
         | Format::OpenaiResponses
-        | Format::Gemini
         | Format::Bedrock
         | Format::GeminiInteractions => {
             json!({ "id": name, "object": "model", "created": 0, "owned_by": "foxwedge" })
@@ -87,6 +93,8 @@ mod tests {
                 "created_at": "1970-01-01T00:00:00Z",
             }], "has_more": false, "first_id": "a", "last_id": "a"})
         );
+        let listed = model_list(&["a"], Format::Gemini);
+        assert_eq!(listed["models"][0]["name"], "models/a");
         assert_eq!(
             model_list(&[], Format::Anthropic),
             json!({"data": [], "has_more": false, "first_id": null, "last_id": null})

@@ -10,7 +10,7 @@ use crate::{console, error};
 pub(crate) enum GatewayRoute {
     /// A provider-compatible endpoint.
     Endpoint(GatewayEndpoint),
-    /// `GET /v1/models` and `/v1/models/{name}`.
+    /// `GET /v1/models` and `/v1/models/{name}`, also below `/v1beta`.
     Models,
     /// Sessions, runs, repairs, and operations on documents.
     Api,
@@ -55,13 +55,29 @@ impl GatewayRoute {
         if method == Method::OPTIONS {
             return Ok(GatewayRoute::Preflight);
         }
-        let route = match path {
+        let with_model = GatewayEndpoint::with_model(path).map(|(endpoint, _)| endpoint);
+        let route = match with_model {
+            Some(endpoint) => GatewayRoute::Endpoint(endpoint),
+            None => GatewayRoute::without_model(path)?,
+        };
+        match (route, method) {
+            (GatewayRoute::Api | GatewayRoute::Console, _) => Ok(route),
+            (GatewayRoute::Endpoint(_), &Method::POST) => Ok(route),
+            (GatewayRoute::Endpoint(_), _) => Err(error::method_not_allowed("POST")),
+            (_, &Method::GET | &Method::HEAD) => Ok(route),
+            (_, _) => Err(error::method_not_allowed("GET")),
+        }
+    }
+
+    /// Finds the route of a path that names no model for an operation.
+    fn without_model(path: &str) -> Result<GatewayRoute, ApiError> {
+        Ok(match path {
             "/v1/chat/completions" => GatewayRoute::Endpoint(GatewayEndpoint::Chat),
             "/v1/responses" => GatewayRoute::Endpoint(GatewayEndpoint::Responses),
             "/v1/messages" => GatewayRoute::Endpoint(GatewayEndpoint::Messages),
             "/v1/messages/count_tokens" => GatewayRoute::Endpoint(GatewayEndpoint::CountTokens),
             "/v1beta/interactions" => GatewayRoute::Endpoint(GatewayEndpoint::Interactions),
-            "/v1/models" => GatewayRoute::Models,
+            "/v1/models" | "/v1beta/models" => GatewayRoute::Models,
             "/health" | "/readiness" | "/health/readiness" => {
                 GatewayRoute::Health(HealthProbe::Ready)
             }
@@ -69,19 +85,13 @@ impl GatewayRoute {
             "/metrics" => GatewayRoute::Metrics,
             "/openapi.json" => GatewayRoute::OpenApi,
             path if console::has_asset(path) => GatewayRoute::Page,
-            path if path.starts_with("/v1/models/") => GatewayRoute::Models,
-            path if is_under(path, "/v1/console") => return Ok(GatewayRoute::Console),
-            path if API.iter().any(|prefix| is_under(path, prefix)) => {
-                return Ok(GatewayRoute::Api);
+            path if path.starts_with("/v1/models/") || path.starts_with("/v1beta/models/") => {
+                GatewayRoute::Models
             }
+            path if is_under(path, "/v1/console") => GatewayRoute::Console,
+            path if API.iter().any(|prefix| is_under(path, prefix)) => GatewayRoute::Api,
             _ => return Err(error::not_found()),
-        };
-        match (route, method) {
-            (GatewayRoute::Endpoint(_), &Method::POST) => Ok(route),
-            (GatewayRoute::Endpoint(_), _) => Err(error::method_not_allowed("POST")),
-            (_, &Method::GET | &Method::HEAD) => Ok(route),
-            (_, _) => Err(error::method_not_allowed("GET")),
-        }
+        })
     }
 
     /// Whether a token is required. `Host` and `Origin` are checked in any case.
@@ -153,6 +163,27 @@ mod tests {
                 "/v1/messages/count_tokens",
                 Ok(GatewayRoute::Endpoint(GatewayEndpoint::CountTokens)),
             ),
+            (
+                Method::POST,
+                "/v1beta/models/gemini-3-pro:generateContent",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::GenerateContent)),
+            ),
+            (
+                Method::POST,
+                "/v1/projects/p/locations/l/publishers/google/models/g:streamGenerateContent",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::StreamGenerateContent)),
+            ),
+            (
+                Method::POST,
+                "/v1/models/team/a:b:countTokens",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::GeminiCountTokens)),
+            ),
+            (Method::GET, "/v1beta/models/g:generateContent", Err(405)),
+            (Method::POST, "/v1beta/models/:generateContent", Err(405)),
+            (Method::POST, "/v1beta/models/g:embedContent", Err(405)),
+            (Method::POST, "/else/models/g:generateContent", Err(404)),
+            (Method::GET, "/v1beta/models", Ok(GatewayRoute::Models)),
+            (Method::GET, "/v1beta/models/g", Ok(GatewayRoute::Models)),
             (Method::GET, "/v1/models", Ok(GatewayRoute::Models)),
             (Method::GET, "/v1/models/a/b", Ok(GatewayRoute::Models)),
             (Method::GET, "/v1/runs", Ok(GatewayRoute::Api)),

@@ -20,6 +20,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header, request::Parts,
 };
 use hyper::body::Incoming;
+use percent_encoding::percent_decode_str;
 use serde_json::json;
 use tokio::{
     net::TcpListener,
@@ -170,7 +171,10 @@ async fn answer(
         RequestContext::new(app.log.clone(), metrics.clone(), id.clone(), parts.method.clone());
     context.set_user_agent(&parts.headers);
     let format = error::error_format(parts.uri.path(), &parts.headers);
-    let route = GatewayRoute::find(&parts.method, parts.uri.path());
+    let route = match GatewayRoute::find(&parts.method, parts.uri.path()) {
+        Err(_) if is_websocket(&parts.headers) => Err(error::websocket_unsupported()),
+        route => route,
+    };
     context.path = match &route {
         Ok(GatewayRoute::Endpoint(endpoint)) => endpoint.path().into(),
         Ok(_) | Err(_) => log::mask_path(parts.uri.path()).into(),
@@ -237,8 +241,9 @@ async fn handle(
     }
     match (route, principal) {
         (GatewayRoute::Endpoint(endpoint), Some(principal)) => {
+            check_stream_form(endpoint, parts.uri.query())?;
             let body = read_body(app, &parts.headers, body, context).await?;
-            forward_to_engine(app, endpoint, &mut parts.headers, body, principal, context).await
+            forward_to_engine(app, endpoint, parts, body, principal, context).await
         }
         (GatewayRoute::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), format),
         (GatewayRoute::Api | GatewayRoute::Console, Some(principal)) => {
@@ -276,6 +281,20 @@ async fn handle(
     }
 }
 
+/// Whether the client wants to talk over a WebSocket.
+fn is_websocket(headers: &HeaderMap) -> bool {
+    headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes() == b"websocket")
+}
+
+/// Google's API streams events only if the client asks for them. Nobody who was tried wants its other form.
+fn check_stream_form(endpoint: GatewayEndpoint, query: Option<&str>) -> Result<(), ApiError> {
+    let events = || query.unwrap_or_default().split('&').any(|pair| pair == "alt=sse");
+    if endpoint != GatewayEndpoint::StreamGenerateContent || events() {
+        return Ok(());
+    }
+    Err(error::bad_request("streams are sent as events only: add `?alt=sse` to the path"))
+}
+
 async fn read_body(
     app: &GatewayState,
     headers: &HeaderMap,
@@ -296,15 +315,18 @@ async fn read_body(
 async fn forward_to_engine(
     app: &GatewayState,
     endpoint: GatewayEndpoint,
-    headers: &mut HeaderMap,
+    parts: &mut Parts,
     body: Bytes,
     principal: Principal,
     context: &mut RequestContext,
 ) -> Result<HttpReply, ApiError> {
-    let keeps_running = detached::is_requested(headers)?;
-    let headers = std::mem::take(headers);
+    let keeps_running = detached::is_requested(&parts.headers)?;
+    let headers = std::mem::take(&mut parts.headers);
+    let path_model = GatewayEndpoint::with_model(parts.uri.path())
+        .map(|(_, model)| percent_decode_str(model).decode_utf8_lossy().into());
     let request = GatewayRequest {
         endpoint,
+        path_model,
         headers,
         body,
         caller: principal.caller,

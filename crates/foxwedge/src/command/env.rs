@@ -30,11 +30,6 @@ pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
         }
         Ok(())
     })?;
-    if client == EnvClient::GeminiCli {
-        output::print_note(
-            "the gateway has no endpoint in Gemini's format yet: Gemini CLI will get 404",
-        );
-    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -56,10 +51,17 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
         EnvClient::ClaudeCode => anthropic.to_vec(),
         EnvClient::Openai => openai.to_vec(),
         EnvClient::Codex => {
-            let base = EnvLine::Comment(format!(
-                "Codex reads its address from ~/.codex/config.toml: openai_base_url = \"{versioned}\""
-            ));
-            [&[base], &openai[..]].concat()
+            let provider = [
+                "~/.codex/config.toml:".to_owned(),
+                "  model_provider = \"foxwedge\"".to_owned(),
+                "  [model_providers.foxwedge]".to_owned(),
+                "  name = \"Foxwedge\"".to_owned(),
+                format!("  base_url = \"{versioned}\""),
+                "  env_key = \"FOXWEDGE_TOKEN\"".to_owned(),
+                "  wire_api = \"responses\"".to_owned(),
+            ];
+            let provider = provider.map(EnvLine::Comment);
+            [&provider[..], &[set("FOXWEDGE_TOKEN", token)]].concat()
         }
         EnvClient::GeminiCli => {
             vec![set("GOOGLE_GEMINI_BASE_URL", url), set("GEMINI_API_KEY", token)]

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::Format;
+use foxwedge_core::{Format, Span};
 use foxwedge_formats::text;
+use foxwedge_json::field_value;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::sync::oneshot;
 
@@ -19,6 +20,15 @@ use foxwedge_upstream::UpstreamTransport;
 /// Maximum size of an upstream's count response.
 const MAX_COUNT_BYTES: usize = 64 << 10;
 
+/// The request whose tokens are counted: Gemini's clients may send it as a field of the body.
+pub(super) fn unwrap_counted(request: &mut GatewayRequest) {
+    let Ok(source) = text(&request.body) else { return };
+    let document = Span::new(0, source.len());
+    if let Some(inner) = field_value(source, document, "generateContentRequest") {
+        request.body = request.body.slice(inner.start as usize..inner.end as usize);
+    }
+}
+
 pub(super) async fn count_tokens(
     engine: &Arc<EngineShared>,
     request: &GatewayRequest,
@@ -27,7 +37,9 @@ pub(super) async fn count_tokens(
     let mut prepared =
         prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
     fill_summary(&prepared, summary);
+    // The count of another format has another shape.
     let upstream_counts = prepared.format == Format::Anthropic
+        && request.endpoint.format() == Format::Anthropic
         && !matches!(prepared.route.upstream.transport, UpstreamTransport::Agent);
     if !upstream_counts {
         let tokens = text(&prepared.guarded.body)
@@ -45,7 +57,11 @@ pub(super) async fn count_tokens(
         let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
         let content_type = HeaderValue::from_static("application/json");
         let headers = reply.headers(&HeaderMap::new(), content_type);
-        let body = GatewayBody::full(format!("{{\"input_tokens\":{tokens}}}"));
+        let key = match request.endpoint.format() {
+            Format::Gemini => "totalTokens",
+            _ => "input_tokens",
+        };
+        let body = GatewayBody::full(format!("{{\"{key}\":{tokens}}}"));
         let summary = std::mem::take(reply.summary);
         return Ok(GatewayResponse { status: StatusCode::OK, headers, body, summary });
     }

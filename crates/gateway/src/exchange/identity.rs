@@ -152,6 +152,7 @@ mod tests {
         };
         let request = GatewayRequest {
             endpoint: GatewayEndpoint::Chat,
+            path_model: None,
             headers: headers.iter().map(header).collect(),
             body: "{}".into(),
             caller: RequestCaller { owner: "local".into(), client_key: None },

@@ -1,6 +1,6 @@
 //! Parses a request, routes it and guards it, before it is sent.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use foxwedge_core::{Format, PartKind, Report};
@@ -15,11 +15,11 @@ use super::{
     identity::{RequestIdentity, identify},
 };
 use crate::{
-    ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest,
+    ApiError, ApiErrorKind, GatewayRequest,
     config::ModelRoute,
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
 };
-use foxwedge_upstream::UpstreamTransport;
+use foxwedge_upstream::{UpstreamTransport, send::UpstreamOperation};
 
 /// A request with its route and its guarded body.
 pub(super) struct RoutedRequest {
@@ -67,8 +67,12 @@ fn prepare_body(
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     // The route decides how closely to parse; most routes need the default.
     let default_options = outline_options(foxwedge_core::Profile::for_format(from));
-    let reading = read_within(source, from, default_options, engine.config.limits.history_messages)
-        .map_err(|error| unreadable_body_error(&body, &error))?;
+    let mut reading =
+        read_within(source, from, default_options, engine.config.limits.history_messages)
+            .map_err(|error| unreadable_body_error(&body, &error))?;
+    if let Some(model) = &request.path_model {
+        reading.draft.body.model = Some(Cow::Owned(model.to_string()));
+    }
     let envelope = &reading.envelope;
     refuse_foreign(envelope)?;
     let requested_model: Arc<str> = reading.draft.body.model.as_deref().unwrap_or_default().into();
@@ -120,9 +124,9 @@ fn prepare_body(
     };
 
     let envelope = &reading.envelope;
-    let counts_only = request.endpoint == GatewayEndpoint::CountTokens;
+    let counts_only = request.endpoint.operation() == UpstreamOperation::CountTokens;
     Ok(RoutedRequest {
-        stream: envelope.stream.unwrap_or(false) && !counts_only,
+        stream: request.endpoint.streams().or(envelope.stream).unwrap_or(false),
         include_usage: envelope.include_usage.unwrap_or(false) || from != Format::OpenaiChat,
         max_output: envelope.max_output,
         chain: if counts_only { Vec::new() } else { reading.message_digests(identity.scope) },
@@ -159,7 +163,11 @@ fn reread_for_route<'a>(
     if options == outline_options(foxwedge_core::Profile::for_format(from)) {
         return Ok(reading);
     }
-    read(source, from, options).map_err(|error| unreadable_body_error(source.as_bytes(), &error))
+    let model = reading.draft.body.model;
+    let mut reading = read(source, from, options)
+        .map_err(|error| unreadable_body_error(source.as_bytes(), &error))?;
+    reading.draft.body.model = model;
+    Ok(reading)
 }
 
 /// Rejects requests that try to choose their upstream, rather than ignore the field.

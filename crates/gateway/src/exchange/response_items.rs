@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use foxwedge_core::{Format, MessageFlags};
+use foxwedge_core::{Format, Message, MessageFlags};
 use foxwedge_formats::{
     OutlinedDocument,
     model::{ModelReply, ModelResponse, encode_reply},
@@ -49,10 +49,12 @@ impl ResponseItemCache {
         owner: &str,
         reading: &OutlinedDocument<'_>,
     ) -> Result<Option<String>, ApiError> {
-        let has_references =
-            reading.draft.messages.iter().any(|it| it.flags.has(MessageFlags::REFERENCE));
+        let is_reference = |message: &&Message| message.flags.has(MessageFlags::REFERENCE);
+        let messages = &reading.draft.messages;
         let envelope = &reading.envelope;
-        if !has_references && envelope.previous_response.is_none() {
+        if !messages.iter().any(|message| is_reference(&message))
+            && envelope.previous_response.is_none()
+        {
             return Ok(None);
         }
         let Ok(mut body) = serde_json::from_str::<Value>(reading.draft.source) else {
@@ -63,7 +65,9 @@ impl ResponseItemCache {
             Some(Value::String(text)) => vec![json!({ "role": "user", "content": text })],
             _ => return Ok(None),
         };
-        for item in input.iter_mut().filter(|item| is_reference(item)) {
+        // An item of the list is a message of the draft.
+        let items = input.iter_mut().zip(messages).filter(|(_, message)| is_reference(message));
+        for (item, _) in items {
             let id = item["id"].as_str().unwrap_or_default().to_owned();
             *item = self.find(owner, "item", &id).ok_or_else(|| item_not_found(&id))?;
         }
@@ -127,18 +131,6 @@ impl ResponseItemCache {
 }
 
 /// The cache key. Entries of different owners never collide.
-/// Whether an item only names another one. Its type is optional.
-fn is_reference(item: &Value) -> bool {
-    let Some(fields) = item.as_object() else { return false };
-    match fields.get("type") {
-        Some(Value::String(kind)) => kind == "item_reference",
-        Some(Value::Null) | None => {
-            fields.contains_key("id") && fields.keys().all(|key| key == "id" || key == "type")
-        }
-        Some(_) => false,
-    }
-}
-
 fn cache_key(owner: &str, kind: &str, id: &str) -> u128 {
     xxh3_128([owner, kind, id].join("\0").as_bytes())
 }

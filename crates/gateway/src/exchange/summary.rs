@@ -101,6 +101,14 @@ pub(super) fn context_overflow_error(
                  Please adjust your input and try again."
             ),
         ),
+        GatewayEndpoint::GenerateContent
+        | GatewayEndpoint::StreamGenerateContent
+        | GatewayEndpoint::GeminiCountTokens => (
+            "contents",
+            format!(
+                "The input token count ({tokens}) exceeds the maximum number of tokens allowed ({window})."
+            ),
+        ),
         GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
             ("messages", format!("prompt is too long: {tokens} tokens > {window} maximum"))
         }

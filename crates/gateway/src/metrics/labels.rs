@@ -17,6 +17,12 @@ pub enum MetricRoute {
     CountTokens,
     /// `/v1beta/interactions`.
     Interactions,
+    /// `/v1beta/models/{model}:generateContent`.
+    GenerateContent,
+    /// `/v1beta/models/{model}:streamGenerateContent`.
+    StreamGenerateContent,
+    /// `/v1beta/models/{model}:countTokens`.
+    GeminiCountTokens,
     /// `/v1/models`.
     Models,
     /// Sessions, runs, repairs, and operations on documents.
@@ -27,12 +33,15 @@ pub enum MetricRoute {
 
 impl MetricRoute {
     /// Every route.
-    pub const ALL: [MetricRoute; 8] = [
+    pub const ALL: [MetricRoute; 11] = [
         MetricRoute::Chat,
         MetricRoute::Responses,
         MetricRoute::Messages,
         MetricRoute::CountTokens,
         MetricRoute::Interactions,
+        MetricRoute::GenerateContent,
+        MetricRoute::StreamGenerateContent,
+        MetricRoute::GeminiCountTokens,
         MetricRoute::Models,
         MetricRoute::Api,
         MetricRoute::Other,
@@ -46,6 +55,9 @@ impl MetricRoute {
             MetricRoute::Messages => GatewayEndpoint::Messages.name(),
             MetricRoute::CountTokens => GatewayEndpoint::CountTokens.name(),
             MetricRoute::Interactions => GatewayEndpoint::Interactions.name(),
+            MetricRoute::GenerateContent => GatewayEndpoint::GenerateContent.name(),
+            MetricRoute::StreamGenerateContent => GatewayEndpoint::StreamGenerateContent.name(),
+            MetricRoute::GeminiCountTokens => GatewayEndpoint::GeminiCountTokens.name(),
             MetricRoute::Models => "models",
             MetricRoute::Api => "api",
             MetricRoute::Other => "other",
@@ -61,6 +73,9 @@ impl From<GatewayEndpoint> for MetricRoute {
             GatewayEndpoint::Messages => MetricRoute::Messages,
             GatewayEndpoint::CountTokens => MetricRoute::CountTokens,
             GatewayEndpoint::Interactions => MetricRoute::Interactions,
+            GatewayEndpoint::GenerateContent => MetricRoute::GenerateContent,
+            GatewayEndpoint::StreamGenerateContent => MetricRoute::StreamGenerateContent,
+            GatewayEndpoint::GeminiCountTokens => MetricRoute::GeminiCountTokens,
         }
     }
 }

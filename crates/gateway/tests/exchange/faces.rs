@@ -7,12 +7,16 @@ use crate::stand::{ask, engine};
 
 const UPSTREAMS: [&str; 5] = ["chat", "responses", "messages", "gemini", "interactions"];
 
-const ENDPOINTS: [GatewayEndpoint; 4] = [
-    GatewayEndpoint::Chat,
-    GatewayEndpoint::Responses,
-    GatewayEndpoint::Messages,
-    GatewayEndpoint::Interactions,
-];
+/// The endpoint of each format; the last one for whole replies and for streams.
+fn endpoints(stream: bool) -> [GatewayEndpoint; 5] {
+    let gemini = if stream {
+        GatewayEndpoint::StreamGenerateContent
+    } else {
+        GatewayEndpoint::GenerateContent
+    };
+    use GatewayEndpoint::{Chat, Interactions, Messages, Responses};
+    [Chat, Responses, Messages, Interactions, gemini]
+}
 
 /// Routes by the name of the upstream.
 fn routes() -> String {
@@ -45,6 +49,12 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
             "model": model, "stream": stream, "input": words,
             "tools": [{"type": "function", "name": "weather", "parameters": tool()}],
         }),
+        GatewayEndpoint::GenerateContent
+        | GatewayEndpoint::StreamGenerateContent
+        | GatewayEndpoint::GeminiCountTokens => json!({
+            "model": model, "contents": [{"role": "user", "parts": [{"text": words}]}],
+            "tools": [{"functionDeclarations": [{"name": "weather", "parameters": tool()}]}],
+        }),
         GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
             "model": model, "stream": stream, "max_tokens": 500,
             "messages": [{"role": "user", "content": words}],
@@ -56,7 +66,7 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
 #[tokio::test]
 async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for endpoint in ENDPOINTS {
+    for endpoint in endpoints(false) {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", endpoint.name());
             let reply = ask(&engine, endpoint, &request(endpoint, upstream, false)).await;
@@ -80,6 +90,14 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
                     let calls = steps.iter().filter(|step| step["type"] == "function_call");
                     (calls.count(), body["status"].clone())
                 }
+                GatewayEndpoint::GenerateContent
+                | GatewayEndpoint::StreamGenerateContent
+                | GatewayEndpoint::GeminiCountTokens => {
+                    let candidate = &body["candidates"][0];
+                    let parts = candidate["content"]["parts"].as_array().expect("parts");
+                    let calls = parts.iter().filter(|part| part["functionCall"].is_object());
+                    (calls.count(), candidate["finishReason"].clone())
+                }
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
                     let blocks = body["content"].as_array().expect("blocks");
                     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
@@ -91,17 +109,26 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
                 GatewayEndpoint::Responses => "completed",
                 GatewayEndpoint::Interactions => "requires_action",
                 GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => "tool_use",
+                GatewayEndpoint::GenerateContent
+                | GatewayEndpoint::StreamGenerateContent
+                | GatewayEndpoint::GeminiCountTokens => "STOP",
             };
             assert_eq!((calls, stop), (2, json!(expected)), "{place}: {body}");
-            let named = if endpoint.name() == upstream { "scripted" } else { upstream };
-            assert_eq!(body["model"], json!(named), "{place}: told anew, it is the client's name");
+            let gemini = endpoint == GatewayEndpoint::GenerateContent;
+            let same = endpoint.name() == upstream || (gemini && upstream == "gemini");
+            let named = if same { "scripted" } else { upstream };
+            let key = if gemini { "modelVersion" } else { "model" };
+            assert_eq!(body[key], json!(named), "{place}: told anew, it is the client's name");
             assert_eq!(reply.header("x-foxwedge-action"), "none", "{place}");
             let made = match endpoint {
                 GatewayEndpoint::Chat => body["created"].as_u64(),
                 GatewayEndpoint::Responses => body["created_at"].as_u64(),
                 GatewayEndpoint::Messages
                 | GatewayEndpoint::CountTokens
-                | GatewayEndpoint::Interactions => None,
+                | GatewayEndpoint::Interactions
+                | GatewayEndpoint::GenerateContent
+                | GatewayEndpoint::StreamGenerateContent
+                | GatewayEndpoint::GeminiCountTokens => None,
             };
             assert!(made != Some(0), "{place}: it was made at some time: {body}");
         }
@@ -111,7 +138,7 @@ async fn parallel_calls_arrive_together_on_every_endpoint_from_every_upstream() 
 #[tokio::test]
 async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
     let engine = engine(&routes()).await;
-    for endpoint in ENDPOINTS {
+    for endpoint in endpoints(true) {
         for upstream in UPSTREAMS {
             let place = format!("{} on {upstream}", endpoint.name());
             let reply = ask(&engine, endpoint, &request(endpoint, upstream, true)).await;
@@ -126,6 +153,11 @@ async fn a_stream_ends_in_the_format_of_its_endpoint_from_every_upstream() {
                     ("\"name\":\"weather\"", "message_stop")
                 }
                 GatewayEndpoint::Interactions => ("\"name\":\"weather\"", "interaction.completed"),
+                GatewayEndpoint::GenerateContent
+                | GatewayEndpoint::StreamGenerateContent
+                | GatewayEndpoint::GeminiCountTokens => {
+                    ("\"name\":\"weather\"", "\"finishReason\":\"STOP\"")
+                }
             };
             let found = reply.body.matches(calls).count();
             assert_eq!(found, 2, "{place}: {}", reply.body);
@@ -146,6 +178,44 @@ async fn tokens_are_counted_by_the_upstream_or_here() {
         assert_eq!(reply.status, 200, "{upstream}: {}", reply.body);
         assert!(reply.json()["input_tokens"].as_u64() > Some(5), "{upstream}: {}", reply.body);
     }
+}
+
+#[tokio::test]
+async fn geminis_clients_count_tokens_of_a_request_or_of_a_wrapped_one() {
+    let engine = engine(&routes()).await;
+    for upstream in UPSTREAMS {
+        let body = request(GatewayEndpoint::GeminiCountTokens, upstream, false);
+        let plain = ask(&engine, GatewayEndpoint::GeminiCountTokens, &body).await;
+        assert_eq!(plain.status, 200, "{upstream}: {}", plain.body);
+        assert!(plain.json()["totalTokens"].as_u64() > Some(5), "{upstream}: {}", plain.body);
+        let mut inner = body.clone();
+        inner["model"] = json!(format!("models/{upstream}"));
+        let wrapped = json!({"model": upstream, "generateContentRequest": inner});
+        let wrapped = ask(&engine, GatewayEndpoint::GeminiCountTokens, &wrapped).await;
+        assert_eq!(wrapped.json(), plain.json(), "{upstream}");
+    }
+}
+
+#[tokio::test]
+async fn an_open_call_of_geminis_client_is_answered_on_every_upstream() {
+    let engine = engine(&routes()).await;
+    let call = json!({"functionCall": {"name": "weather", "args": {"city": "Oslo"}}});
+    let contents = json!([
+        {"role": "user", "parts": [{"text": "weather?"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"text": "say hello"}]},
+    ]);
+    for upstream in UPSTREAMS {
+        let body = json!({"model": upstream, "contents": contents});
+        let reply = ask(&engine, GatewayEndpoint::GenerateContent, &body).await;
+        assert_eq!(reply.status, 200, "{upstream}: {}", reply.body);
+        assert_eq!(reply.header("x-foxwedge-action"), "fixed", "{upstream}");
+        assert_eq!(reply.header("x-foxwedge-findings"), "FW101=1", "{upstream}");
+    }
+    let unknown = json!({"model": "nobody-has-it", "contents": contents});
+    let reply = ask(&engine, GatewayEndpoint::GenerateContent, &unknown).await;
+    let error = reply.json()["error"].clone();
+    assert_eq!((&error["code"], &error["status"]), (&json!(404), &json!("NOT_FOUND")), "{error}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::{ffi::OsString, io, path::Path, sync::Arc};
 
 use bytes::Bytes;
+use foxwedge_core::Format;
 use foxwedge_gateway::{
     GatewayBody, GatewayEndpoint, GatewayEngine, GatewayRequest, RequestCaller,
     config::{self, ConfigEnvironment, ConfigFile, ConfigFlags, TokenRequirement},
@@ -96,6 +97,7 @@ pub(crate) fn build_request(
     });
     GatewayRequest {
         endpoint,
+        path_model: None,
         headers: pairs.collect(),
         body: body.into(),
         caller: RequestCaller { owner: "local".into(), client_key: None },
@@ -108,7 +110,15 @@ pub(crate) async fn ask(
     endpoint: GatewayEndpoint,
     body: &Value,
 ) -> TestReply {
-    send_request(engine, build_request(endpoint, body.to_string(), &[])).await
+    let mut body = body.clone();
+    let mut path_model = None;
+    // Gemini's paths name the model.
+    if let (Format::Gemini, Some(fields)) = (endpoint.format(), body.as_object_mut()) {
+        fields.remove("stream");
+        path_model = fields.remove("model").and_then(|model| Some(model.as_str()?.into()));
+    }
+    let request = build_request(endpoint, body.to_string(), &[]);
+    send_request(engine, GatewayRequest { path_model, ..request }).await
 }
 
 pub(crate) async fn send_request(engine: &GatewayEngine, request: GatewayRequest) -> TestReply {

@@ -10,6 +10,11 @@ fn request(endpoint: GatewayEndpoint, model: &str, stream: bool) -> Value {
         GatewayEndpoint::Responses | GatewayEndpoint::Interactions => {
             json!({"model": model, "stream": stream, "input": "hello there my old friend, how do you do today"})
         }
+        GatewayEndpoint::GenerateContent
+        | GatewayEndpoint::StreamGenerateContent
+        | GatewayEndpoint::GeminiCountTokens => {
+            json!({"model": model, "contents": [{"role": "user", "parts": [{"text": "hello there my old friend, how do you do today"}]}]})
+        }
         GatewayEndpoint::Chat | GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => json!({
             "model": model, "stream": stream, "max_tokens": 100,
             "messages": [{"role": "user", "content": "hello there my old friend, how do you do today"}],
@@ -52,7 +57,7 @@ async fn transient_errors_are_retried_and_permanent_errors_are_reported() {
 async fn a_stream_cut_anywhere_ends_in_an_error_and_never_looks_complete() {
     let routes = "[[route]]\nmodel = \"cut*\"\nupstream = \"UP\"\n";
     for upstream in ["chat", "responses", "messages", "gemini"] {
-        for endpoint in ENDPOINTS {
+        for endpoint in ENDPOINTS.into_iter().chain([GatewayEndpoint::StreamGenerateContent]) {
             for at in 0..6 {
                 let rename = format!("upstream_model = \"scripted?cut={at}\"\n");
                 let engine = engine(&format!("{}{rename}", routes.replace("UP", upstream))).await;
@@ -63,7 +68,7 @@ async fn a_stream_cut_anywhere_ends_in_an_error_and_never_looks_complete() {
                     reply.body.contains("error") || reply.body.contains("response.failed"),
                     "{place}"
                 );
-                for whole in ["[DONE]", "message_stop", "response.completed"] {
+                for whole in ["[DONE]", "message_stop", "response.completed", "finishReason"] {
                     assert!(!reply.body.contains(whole), "{place}");
                 }
             }

@@ -15,7 +15,13 @@ fn key() -> String {
 #[tokio::test]
 async fn an_error_has_the_format_of_the_clients_provider() {
     let server = Server::start_default().await;
+    let websocket = format!("{}upgrade: websocket\r\n", key());
+    let gemini = "/v1beta/models/nothing:generateContent";
     let table = [
+        (get("/v1/responses", &websocket), 426, "/error/code", "websocket_unsupported"),
+        (get(gemini, &key()), 405, "/error/status", "NOT_FOUND"),
+        (get(gemini, ""), 401, "/error/status", "UNAUTHENTICATED"),
+        (get("/v1beta/models/nothing", &key()), 404, "/error/details/0/reason", "model_not_found"),
         (get("/v1/chat/completions", &key()), 405, "/error/type", "invalid_request_error"),
         (get("/v1/messages", &key()), 405, "/error/type", "invalid_request_error"),
         (get("/v1/messages/nothing", &key()), 404, "/error/type", "not_found_error"),
@@ -173,5 +179,25 @@ async fn replies_that_need_a_token_are_not_cached() {
     let events = format!("/v1/runs/{run}/events?format=jsonl");
     let events = send(server.address, get(&events, &key())).await;
     assert!(["no-store", "no-cache"].contains(&events.header("cache-control")), "{events:?}");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn geminis_paths_name_the_model_and_the_form_of_the_reply() {
+    let server = Server::start_default().await;
+    let body = json!({"contents": [{"role": "user", "parts": [{"text": "hello"}]}]}).to_string();
+    let path = |method: &str| format!("/v1beta/models/s%63ripted:{method}");
+    let whole = send(server.address, post(&path("generateContent"), &key(), &body)).await;
+    assert_eq!(whole.status, 200, "{}", whole.body);
+    assert_eq!(whole.json()["candidates"][0]["finishReason"], "STOP");
+    let stream = path("streamGenerateContent");
+    let events = send(server.address, post(&format!("{stream}?alt=sse"), &key(), &body)).await;
+    assert_eq!(events.status, 200, "{}", events.body);
+    assert!(events.header("content-type").starts_with("text/event-stream"));
+    assert!(events.body.contains("\"finishReason\":\"STOP\""), "{}", events.body);
+    let list = send(server.address, post(&stream, &key(), &body)).await;
+    assert_eq!(list.status, 400);
+    let message = list.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.contains("?alt=sse"), "{message}");
     server.end().await;
 }

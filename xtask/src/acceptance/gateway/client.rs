@@ -8,6 +8,7 @@ pub(super) enum ClientEndpoint {
     Chat,
     Responses,
     Messages,
+    Gemini,
 }
 
 impl ClientEndpoint {
@@ -16,6 +17,7 @@ impl ClientEndpoint {
             ClientEndpoint::Chat => "chat",
             ClientEndpoint::Responses => "responses",
             ClientEndpoint::Messages => "messages",
+            ClientEndpoint::Gemini => "gemini",
         }
     }
 }
@@ -48,11 +50,11 @@ pub(super) enum ClientHabit {
     Rewrites,
 }
 
-use ClientEndpoint::{Chat, Messages, Responses};
+use ClientEndpoint::{Chat, Gemini, Messages, Responses};
 use Language::{Python, TypeScript};
 
 /// All of them.
-pub(super) const CLIENTS: [GatewayClient; 20] = [
+pub(super) const CLIENTS: [GatewayClient; 22] = [
     sdk(Python, "openai_sdk", &["openai"], Chat),
     sdk(Python, "openai_sdk", &["openai"], Responses),
     sdk(Python, "anthropic_sdk", &["anthropic"], Messages),
@@ -73,6 +75,8 @@ pub(super) const CLIENTS: [GatewayClient; 20] = [
     vercel("vercel_compatible", &["ai", "@ai-sdk/openai-compatible"], Chat),
     sdk(TypeScript, "langchain_chat", &["@langchain/openai"], Chat),
     sdk(TypeScript, "langchain_chat", &["@langchain/openai"], Responses),
+    google(Python, &["google-genai"], "ClientError"),
+    google(TypeScript, &["@google/genai"], "ApiError"),
 ];
 
 /// An SDK of a provider, or something that raises its errors.
@@ -102,6 +106,16 @@ const fn pydantic(endpoint: ClientEndpoint) -> GatewayClient {
         habit: ClientHabit::Rewrites,
         ..sdk(Python, "pydantic_agents", &["pydantic-ai-slim"], endpoint)
     }
+}
+
+const fn google(
+    language: Language,
+    packages: &'static [&'static str],
+    error: &'static str,
+) -> GatewayClient {
+    let broke = None;
+    let sdk = sdk(language, "google_genai", packages, Gemini);
+    GatewayClient { limited: error, refused: error, broke, ..sdk }
 }
 
 const fn vercel(

@@ -109,6 +109,7 @@ impl TestUpstream {
             ClientEndpoint::Chat => "openai-chat",
             ClientEndpoint::Responses => "openai-responses",
             ClientEndpoint::Messages => "anthropic",
+            ClientEndpoint::Gemini => "gemini",
         };
         TestUpstream::FORMATS
             .into_iter()
@@ -197,6 +198,10 @@ pub(super) fn all(language: Language, address: &str) -> Vec<GatewayJob> {
 fn others(client: &GatewayClient, add: &mut impl FnMut(ClientTask, TestUpstream, bool)) {
     match (client.module, client.endpoint) {
         ("openai_sdk", ClientEndpoint::Chat) => add(ClientTask::Models, TestUpstream::Every, false),
+        ("google_genai", ClientEndpoint::Gemini) => {
+            add(ClientTask::Models, TestUpstream::Every, false);
+            add(ClientTask::Count, TestUpstream::Every, false);
+        }
         ("anthropic_sdk", ClientEndpoint::Messages) => {
             add(ClientTask::Models, TestUpstream::Every, false);
             for upstream in [TestUpstream::Every, TestUpstream::Only("openai-chat")] {

@@ -261,7 +261,11 @@ fn cut_off_events(format: Format, events: usize, id: &str) -> String {
             let event = json!({ "event_type": "error", "error": error });
             format!("\n\nevent: error\ndata: {event}\n\n")
         }
-        Format::Anthropic | Format::Gemini | Format::Bedrock => {
+        Format::Gemini => {
+            let error = json!({ "code": 502, "message": MESSAGE, "status": "UNAVAILABLE" });
+            format!("\n\ndata: {}\n\n", json!({ "error": error }))
+        }
+        Format::Anthropic | Format::Bedrock => {
             let error = json!({ "type": "api_error", "message": MESSAGE });
             let event = json!({ "type": "error", "error": error });
             format!("\n\nevent: error\ndata: {event}\n\n")
