@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::{Format, Span};
+use foxwedge_core::Format;
 use foxwedge_formats::text;
-use foxwedge_json::field_value;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::{
@@ -22,10 +22,14 @@ const MAX_COUNT_BYTES: usize = 64 << 10;
 
 /// The request whose tokens are counted: Gemini's clients may send it as a field of the body.
 pub(super) fn unwrap_counted(request: &mut GatewayRequest) {
-    let Ok(source) = text(&request.body) else { return };
-    let document = Span::new(0, source.len());
-    if let Some(inner) = field_value(source, document, "generateContentRequest") {
-        request.body = request.body.slice(inner.start as usize..inner.end as usize);
+    #[derive(serde::Deserialize)]
+    struct CountRequest<'a> {
+        #[serde(borrow, rename = "generateContentRequest")]
+        inner: Option<&'a RawValue>,
+    }
+    let wrapped = serde_json::from_slice::<CountRequest<'_>>(&request.body).ok();
+    if let Some(inner) = wrapped.and_then(|wrapped| wrapped.inner) {
+        request.body = request.body.slice_ref(inner.get().as_bytes());
     }
 }
 
