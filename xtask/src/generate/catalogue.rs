@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use foxwedge_core::rules;
 
 use super::{
-    facts::{Checked, FAMILIES, Fact},
+    facts::{Checked, FAMILIES},
     pages::{file_name, notice},
 };
 
@@ -17,40 +17,30 @@ pub(super) fn page() -> String {
     let _ = write!(
         page,
         "# What providers demand\n\n\
-         Every demand that providers are known to make of a history with tools, and the one rule that \
-         checks it. The demands come from public documentation, SDK types, error texts in public \
-         reports, and runs of the providers' own packages; each rule's page says which. {} demands \
-         are listed; {open} of them are not checked, and the table says why.\n",
+         Every demand that providers are known to make of a history with tools, and the rule that \
+         checks it. The demands come from\npublic documentation, SDK types, error texts in public \
+         reports, and runs of the providers' own packages; each rule's page\nsays which. Of {} demands \
+         {open} are not checked.\n",
         facts().count()
     );
     for family in FAMILIES {
-        let _ = write!(page, "\n## {}\n\n| | demand | rule |\n|---|---|---|\n", family.title);
+        let _ = write!(page, "\n## {}\n\n", family.title);
         for (at, fact) in family.facts.iter().enumerate() {
-            let _ = writeln!(
-                page,
-                "| {}{} | {} | {} |",
-                family.letter,
-                at + 1,
-                fact.demand,
-                verdict(fact)
-            );
+            let number = format!("{}{}", family.letter, at + 1);
+            let _ = match fact.checked {
+                Checked::By(code) => writeln!(page, "- {number} {} {}", fact.demand, link(code)),
+                Checked::Not(why) => writeln!(page, "- {number} {} *Not checked:* {why}.", fact.demand),
+            };
         }
     }
     page.push_str(&beside());
     page
 }
 
-fn verdict(fact: &Fact) -> String {
-    match fact.checked {
-        Checked::By(code) => link(code),
-        Checked::Not(why) => format!("not checked: {why}"),
-    }
-}
-
 fn link(code: u16) -> String {
     rules::ALL.iter().find(|rule| rule.code == code).map_or_else(
         || format!("FW{code}"),
-        |rule| format!("[{} {}](rules/{})", rule.label(), rule.name, file_name(rule)),
+        |rule| format!("[{}](rules/{})", rule.label(), file_name(rule)),
     )
 }
 
