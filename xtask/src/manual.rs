@@ -95,7 +95,8 @@ fn error_pages() -> Vec<ManualPage> {
 /// The list of error messages for a forge, which has no search: all of them on one page.
 pub(crate) fn error_list() -> String {
     let mut lines: BTreeMap<u16, (&Rule, String)> = BTreeMap::new();
-    for (rule, text) in wordings() {
+    // A text in an envelope repeats the one without it.
+    for (rule, text) in wordings().filter(|(_, text)| !text.starts_with('{')) {
         let (_, list) = lines.entry(rule.code).or_insert((rule, String::new()));
         list.push_str(&format!("{text}\n"));
     }

@@ -13,7 +13,8 @@ use foxwedge_core::Format;
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let request = r#"{"model": "claude-code", "messages": [{"role": "user", "content": "Hello."}]}"#;
+    let request =
+        r#"{"model": "claude-code", "messages": [{"role": "user", "content": "Hello."}]}"#;
     let stream = [
         json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
             "model": "m", "content": [], "stop_reason": null, "stop_sequence": null,
@@ -28,14 +29,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         BridgeInput::AgentEvent(AgentEvent::Ready),
         BridgeInput::Request(RequestTail::read(request, Format::OpenaiChat, 0)?),
     ];
-    inputs.extend(stream.into_iter().map(|it| BridgeInput::AgentEvent(AgentEvent::StreamEvent(it))));
+    inputs
+        .extend(stream.into_iter().map(|it| BridgeInput::AgentEvent(AgentEvent::StreamEvent(it))));
     let end = AgentEvent::TurnEnded { failure: None, text: None, more: false };
     inputs.push(BridgeInput::AgentEvent(end));
 
     let mut bridge = AgentBridge::new(false);
     for output in inputs.into_iter().flat_map(|input| bridge.step(input)) {
         match output {
-            BridgeOutput::Command(AgentCommand::Prompt(blocks)) => println!("to the agent: {blocks:?}"),
+            BridgeOutput::Command(AgentCommand::Prompt(blocks)) => {
+                println!("to the agent: {blocks:?}")
+            }
             BridgeOutput::StreamEvent(event) => println!("to the client: {event}"),
             BridgeOutput::End => println!("the reply is complete"),
             _ => {}

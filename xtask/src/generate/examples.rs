@@ -9,7 +9,7 @@ const CASES: &str = "crates/core/tests/cases/";
 /// Larger cases do not help a reader.
 const MAX_BYTES: usize = 800;
 /// Lines that are shown around a change.
-const CONTEXT: usize = 3;
+const CONTEXT: usize = 2;
 /// The formats that most readers know come first.
 const FORMATS: [Format; 6] = [
     Format::Anthropic,
@@ -34,7 +34,10 @@ pub(super) fn section(rule: &Rule, files: &[File]) -> String {
             case.trim_end()
         );
     }
-    format!("\n## Example\n\nWhat `fix` does (`{name}`):\n\n```diff\n{}```\n", changed_lines(case, &fixed))
+    format!(
+        "\n## Example\n\nWhat `fix` does (`{name}`):\n\n```diff\n{}```\n",
+        changed_lines(case, &fixed)
+    )
 }
 
 /// The lines that differ, with those around them.

@@ -82,8 +82,15 @@ fn profiles(rule: &Rule, evidence: Option<RuleEvidence>) -> String {
         (found, None) => found.is_some(),
         (None, Some(_)) => false,
     };
-    let names: Vec<&str> = Profile::ALL.into_iter().filter(has).map(Profile::name).collect();
-    if names.len() == Profile::ALL.len() { "all".to_owned() } else { names.join(", ") }
+    let (with, without): (Vec<Profile>, Vec<Profile>) = Profile::ALL.into_iter().partition(has);
+    let names = |profiles: &[Profile]| {
+        profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>().join(", ")
+    };
+    match without.len() {
+        0 => "all".to_owned(),
+        1..=3 => format!("all but {}", names(&without)),
+        _ => names(&with),
+    }
 }
 
 /// The line with every other rule's code as a link to its page.
@@ -162,7 +169,8 @@ mod tests {
     #[test]
     fn error_texts_are_named_by_their_providers() {
         let rule = rules::find_rule("FW402").expect("a rule");
-        let block = ["bedrock     A conversation", "anthropic   messages: roles", "            a row"];
+        let block =
+            ["bedrock     A conversation", "anthropic   messages: roles", "            a row"];
         assert_eq!(
             refusing_providers(rule, &block),
             "bedrock, anthropic ([texts](../errors.md#fw402-role-order))."
