@@ -62,7 +62,7 @@ usage: cargo xtask <task>
                       archives and npm packages with the binary, in target/release-files; --finish completes the
                       templates in packaging/ with their checksums, --try installs and runs them; see docs/install.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
-                      real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
+                      real agents, killed, damaged, repaired and resumed; see acceptance/agents.md
 ";
 
 /// The result of a task: done, or an error message.
