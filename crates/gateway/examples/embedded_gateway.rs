@@ -33,8 +33,11 @@ impl ConfigEnvironment for EmptyEnvironment {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let flags =
-        ConfigFlags { token_requirement: TokenRequirement::NotRequired, ..ConfigFlags::default() };
+    let flags = ConfigFlags {
+        store: Some("memory".into()),
+        token_requirement: TokenRequirement::NotRequired,
+        ..ConfigFlags::default()
+    };
     let config = Arc::new(config::read(&flags, &EmptyEnvironment)?.config);
     let store = Arc::new(AnyStore::open(&StoreUrl::Memory).await?);
     let engine = GatewayEngine::open(config.clone(), store.clone()).await?;

@@ -1,10 +1,12 @@
 //! The page of demands that no rule checks.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use foxwedge_core::rules;
 
 use super::{
     facts::{Checked, FAMILIES},
-    pages::notice,
+    pages::{file_name, notice},
 };
 
 /// `docs/catalogue.md`.
@@ -19,26 +21,39 @@ pub(super) fn page() -> String {
          {total} demands of providers and agents on a history with tools are known, from public \
          documentation, SDK types, error texts\nin public reports, and runs of the providers' own \
          packages. The [rules](rules/README.md) check {} of them; each rule's page\nnames its evidence. \
-         These {open} are not checked:\n",
+         The other {open} are listed here.\n",
         total - open,
     );
     for family in FAMILIES {
-        let unchecked = family.facts.iter().filter_map(|fact| match fact.checked {
-            Checked::Not(why) => Some(format!("- {} *Why:* {why}.\n", fact.demand)),
-            Checked::By(_) => None,
-        });
-        let list: String = unchecked.collect();
+        let mut checked = BTreeSet::new();
+        let mut list = String::new();
+        for (at, fact) in family.facts.iter().enumerate() {
+            match fact.checked {
+                Checked::By(code) => _ = checked.insert(code),
+                Checked::Not(why) => {
+                    let number = format!("{}{}", family.letter, at + 1);
+                    let _ = writeln!(list, "- {number} {} *Why:* {why}.", fact.demand);
+                }
+            }
+        }
+        let rules: Vec<String> = checked.into_iter().map(link).collect();
+        let _ = write!(page, "\n## {}\n\nChecked: {}.\n", family.title, rules.join(", "));
         if !list.is_empty() {
-            let _ = write!(page, "\n## {}\n\n{list}", family.title);
+            let _ = write!(page, "\n{list}");
         }
     }
     page
 }
 
+fn link(code: u16) -> String {
+    rules::ALL.iter().find(|rule| rule.code == code).map_or_else(
+        || format!("FW{code}"),
+        |rule| format!("[{}](rules/{})", rule.label(), file_name(rule)),
+    )
+}
+
 #[cfg(test)]
 mod tests {
-    use foxwedge_core::rules;
-
     use super::*;
 
     #[test]
