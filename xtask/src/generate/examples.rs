@@ -29,15 +29,13 @@ pub(super) fn section(rule: &Rule, files: &[File]) -> String {
     let Some((format, case, fixed)) = found else { return String::new() };
     let name = format.name();
     if fixed == case {
+        let case = case.trim_end();
         return format!(
-            "\n## Example\n\n`{name}`; `fix` needs `--unsafe-fixes`, or has no repair:\n\n```json\n{}\n```\n",
-            case.trim_end()
+            "\n## Example\n\n`{name}`; `fix` has no repair, or needs `--unsafe-fixes`:\n\n```json\n{case}\n```\n"
         );
     }
-    format!(
-        "\n## Example\n\nWhat `fix` does (`{name}`):\n\n```diff\n{}```\n",
-        changed_lines(case, &fixed)
-    )
+    let changes = changed_lines(case, &fixed);
+    format!("\n## Example\n\n`foxwedge fix` (`{name}`):\n\n```diff\n{changes}```\n")
 }
 
 /// The lines that differ, with those around them.
@@ -81,4 +79,17 @@ fn fixed(text: &str, format: Format) -> Option<String> {
     let profile = Profile::for_format(format);
     let document = read(text, format, outline_options(profile)).ok()?;
     Some(document.fix(&CheckOptions::for_profile(profile)).0.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_shows_two_lines_around_a_change() {
+        let before = "[\na\nb\nc\nd\ne\nf\n]\n";
+        let after = "[\na\nb\nc\nnew\ne\nf\n]\n";
+        assert_eq!(changed_lines(before, after), "  b\n  c\n- d\n+ new\n  e\n  f\n");
+        assert_eq!(changed_lines("a\na\n", "a\n"), "  a\n- a\n");
+    }
 }

@@ -58,7 +58,7 @@ fn page(rule: &Rule, files: &[File]) -> String {
         }
     }
     page.push_str(&examples::section(rule, files));
-    let _ = write!(page, "\nProfiles: {}. [All rules](README.md)\n", profiles(rule, None));
+    page.push_str("\n[All rules, with their profiles](README.md)\n");
     page
 }
 
@@ -75,13 +75,9 @@ fn refusing_providers(rule: &Rule, block: &[&str]) -> String {
     format!("{} ([texts](../errors.md#{anchor})).", names.join(", "))
 }
 
-/// The profiles that have a rule, with this evidence or with any.
-fn profiles(rule: &Rule, evidence: Option<RuleEvidence>) -> String {
-    let has = |profile: &Profile| match (rule.evidence(*profile), evidence) {
-        (Some(found), Some(wanted)) => found == wanted,
-        (found, None) => found.is_some(),
-        (None, Some(_)) => false,
-    };
+/// The profiles that have a rule with this evidence.
+fn profiles(rule: &Rule, evidence: RuleEvidence) -> String {
+    let has = |profile: &Profile| rule.evidence(*profile) == Some(evidence);
     let (with, without): (Vec<Profile>, Vec<Profile>) = Profile::ALL.into_iter().partition(has);
     let names = |profiles: &[Profile]| {
         profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>().join(", ")
@@ -136,8 +132,8 @@ pub(super) fn index() -> String {
 }
 
 fn row(rule: &Rule) -> String {
-    let certain = profiles(rule, Some(RuleEvidence::Documented));
-    let inferred = profiles(rule, Some(RuleEvidence::Inferred));
+    let certain = profiles(rule, RuleEvidence::Documented);
+    let inferred = profiles(rule, RuleEvidence::Inferred);
     let inferred = if inferred.is_empty() { inferred } else { format!("○ {inferred}") };
     let gap = if certain.is_empty() || inferred.is_empty() { "" } else { " " };
     format!(
