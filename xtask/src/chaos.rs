@@ -1,6 +1,6 @@
 //! Long campaigns against the store and the gateway: processes that are killed, disks that lose
-//! power or refuse, files that are damaged, failing clusters. `docs/runs/reliability.md` and
-//! `docs/gateway/reliability.md` describe each of them.
+//! power or refuse, files that are damaged, failing clusters. `crates/store/tests/chaos/README.md`
+//! and `crates/gateway/tests/chaos/README.md` describe each of them.
 
 use crate::{Outcome, ci, options::TaskOptions};
 

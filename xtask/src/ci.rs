@@ -40,6 +40,7 @@ fn run_steps(scope: TestScope, steps: &mut StepTimes) -> Outcome {
     steps.run("examples in documentation", || {
         cargo(&["test", "--workspace", "--doc", "--quiet"], &[])
     })?;
+    steps.run("examples of crates", run_examples)?;
     steps.run("documentation", || {
         let strict = [("RUSTDOCFLAGS", "-D warnings")];
         cargo(&["doc", "--workspace", "--no-deps", "--quiet"], &strict)
@@ -66,6 +67,22 @@ fn tests(variables: &[(&str, &str)]) -> Outcome {
         arguments.extend(["--retries", "1", "--final-status-level", "flaky"]);
     }
     cargo(&arguments, variables)
+}
+
+/// Runs every example that needs no arguments: `crates/NAME/examples/EXAMPLE.rs`.
+fn run_examples() -> Outcome {
+    for file in workspace::files()? {
+        let parts: Vec<&str> = file.path.split('/').collect();
+        let ["crates", name, "examples", example] = parts.as_slice() else { continue };
+        // Measures a file that is named.
+        if *example == "call_time.rs" {
+            continue;
+        }
+        let package = format!("foxwedge-{name}");
+        let example = example.trim_end_matches(".rs");
+        cargo(&["run", "--quiet", "-p", &package, "--example", example], &[])?;
+    }
+    Ok(())
 }
 
 /// How long each step took.

@@ -53,16 +53,16 @@ usage: cargo xtask <task>
                       has to grow with the bytes
   chaos [kills|cuts|flips|power|faults|cluster|gateway|streams]… [--rounds N] [--seed S]
                       processes killed, files damaged, power cuts, disk errors, failing clusters, gateways killed under
-                      load; see docs/runs/reliability.md and docs/gateway/reliability.md
+                      load; see README.md in tests/chaos of the crates store and gateway
   bench gateway [--scenario NAME]… [--seconds S] [--rounds R] [--foxwedge BINARY]
-                      what the gateway costs compared with a bare relay, on this machine; see docs/benchmarks.md
+                      what the gateway costs compared with a bare relay, on this machine; see crates/bench/RESULTS.md
   bench agents [--real] [--claude-code CLI] [--sessions N] [--conversations N] [--rounds N] [--starts N] [--foxwedge BINARY]
                       what a live agent behind the gateway costs compared with the same agent on its bare pipe
   dist --target TRIPLE… [--binary FILE] [--finish --repository URL] [--try]
                       archives and npm packages with the binary, in target/release-files; --finish completes the
                       templates in packaging/ with their checksums, --try installs and runs them; see docs/install.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
-                      real agents, killed, damaged, repaired and resumed; see docs/agents-tried.md
+                      real agents, killed, damaged, repaired and resumed; see acceptance/agents.md
 ";
 
 /// The result of a task: done, or an error message.

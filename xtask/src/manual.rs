@@ -95,22 +95,26 @@ fn error_pages() -> Vec<ManualPage> {
 /// The list of error messages for a forge, which has no search: all of them on one page.
 pub(crate) fn error_list() -> String {
     let mut lines: BTreeMap<u16, (&Rule, String)> = BTreeMap::new();
-    for (rule, text) in wordings() {
+    // A text in an envelope repeats the one without it.
+    for (rule, text) in wordings().filter(|(_, text)| !text.starts_with('{')) {
         let (_, list) = lines.entry(rule.code).or_insert((rule, String::new()));
         list.push_str(&format!("{text}\n"));
     }
     let mut page = String::from(
-        "# Error messages\n\nWhat providers, SDKs and agents say about histories that they refuse, by the rule behind it. \
-         `foxwedge explain \"…\"` finds the\nrule for a text, whatever a log wraps around it.\n",
+        "# Error messages\n\nWhat providers, SDKs and agents say about histories that they refuse, by the \
+         [rule](rules/README.md) behind it.\n`foxwedge explain \"…\"` finds the rule for a text, whatever a \
+         log wraps around it.\n",
     );
     for (rule, list) in lines.values() {
         let (label, name) = (rule.label(), rule.name);
-        page.push_str(&format!(
-            "\n## {label} {name}\n\n[The rule](rules/{label}-{name}.md): {}.\n\n```text\n{list}```\n",
-            rule.summary,
-        ));
+        page.push_str(&format!("\n## {label} {name}\n\n```text\n{list}```\n"));
     }
     page
+}
+
+/// Whether the list of error messages has a text for a rule.
+pub(crate) fn has_error_text(rule: &Rule) -> bool {
+    wordings().any(|(other, _)| other.code == rule.code)
 }
 
 /// The known wordings that are about a rule.

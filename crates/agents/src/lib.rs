@@ -5,6 +5,20 @@
 //! outputs out, without clock, process or pipe. An [`AgentProtocol`] converts the lines of one kind
 //! of agent to [`AgentEvent`]s and [`AgentCommand`]s to lines. [`AgentPool`] starts processes and
 //! carries lines; it is the only part of the crate that does I/O.
+//!
+//! ```
+//! use foxwedge_agents::{AgentBridge, AgentCommand, AgentEvent, BridgeInput, BridgeOutput, RequestTail};
+//! use foxwedge_core::Format;
+//!
+//! let request = r#"{"messages": [{"role": "user", "content": "Hello."}]}"#;
+//! let tail = RequestTail::read(request, Format::OpenaiChat, 0)?;
+//! let mut bridge = AgentBridge::new(false);
+//! let mut outputs = bridge.step(BridgeInput::AgentEvent(AgentEvent::Ready));
+//! outputs.extend(bridge.step(BridgeInput::Request(tail)));
+//! let is_prompt = |output: &BridgeOutput| matches!(output, BridgeOutput::Command(AgentCommand::Prompt(_)));
+//! assert!(outputs.iter().any(is_prompt));
+//! # Ok::<(), foxwedge_formats::ReadError>(())
+//! ```
 
 mod request_tail;
 mod merge;

@@ -6,6 +6,11 @@
 //!
 //! `ChatAgent` owns the tool loop and its commands. Input and output are elsewhere: `pipe` and
 //! `once` for pipes, `terminal` for a terminal.
+//!
+//! ```
+//! // The sessions of an empty store: a line about it on stderr.
+//! assert!(foxwedge_chat::list_sessions(Some("memory:")).is_ok());
+//! ```
 
 mod options;
 mod call_mark;

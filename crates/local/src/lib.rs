@@ -3,6 +3,30 @@
 //!
 //! The command line, its chat, the gateway's console and a program that embeds Foxwedge use the same
 //! code.
+//!
+//! ```
+//! use std::{env, fs, process};
+//!
+//! use foxwedge_local::{
+//!     agents, session_health::SessionHealth, session_overview::read_overview,
+//!     user_folders::UserFolders,
+//! };
+//!
+//! let home = env::temp_dir().join(format!("foxwedge-local-example-{}", process::id()));
+//! let folder = home.join(".claude/projects/-srv-tide");
+//! fs::create_dir_all(&folder)?;
+//! let file = r#"{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"5f0c0d9e-0000-4000-8000-000000000001","version":"2.1.112","message":{"role":"user","content":"Hello."}}
+//! {"type":"user","uuid":"u2","parentUuid":"lost","sessionId":"5f0c0d9e-0000-4000-8000-000000000001","version":"2.1.112","message":{"role":"user","content":"Are you there?"}}
+//! "#;
+//! fs::write(folder.join("5f0c0d9e-0000-4000-8000-000000000001.jsonl"), file)?;
+//!
+//! let listing = agents::find_in(&UserFolders::Below(home.clone()), &[]);
+//! let overview = read_overview(&listing.entries[0]);
+//! assert_eq!(overview.health, SessionHealth::HistoryMissing);
+//! assert!(overview.findings.contains_key("FW701"));
+//! fs::remove_dir_all(home)?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 pub mod agents;
 pub mod align;

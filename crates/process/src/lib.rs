@@ -3,6 +3,16 @@
 //!
 //! A [`PipedProcess`] is a program that runs beside us: a live agent, an MCP server. A shell command
 //! of a tool is watched more closely: a [`ProcessTree`] finds what has left its process group.
+//!
+//! ```
+//! use foxwedge_process::{LineBuffer, LineLimits, OutputLine};
+//!
+//! // Output arrives in any pieces; a line that is too long does not fill the memory.
+//! let mut buffer = LineBuffer::new(LineLimits::new(1 << 20));
+//! buffer.push(b"{\"type\":\"init\"}\n{\"ty");
+//! assert_eq!(buffer.next_line(), Some(OutputLine::Whole("{\"type\":\"init\"}".into())));
+//! assert_eq!(buffer.next_line(), None);
+//! ```
 
 mod environment;
 mod exit_watcher;

@@ -4,6 +4,20 @@
 //! Pure: no clock, no randomness, no files, no network, and no state. The same request gives the
 //! same bytes. The judges behind [`check_request`] share no code with the engine that checks and
 //! repairs, so the same mistake cannot hide in both.
+//!
+//! ```
+//! use foxwedge_core::Format;
+//! use foxwedge_scripted::{ScriptedRequest, respond};
+//!
+//! let response = respond(&ScriptedRequest {
+//!     format: Format::OpenaiChat,
+//!     path: "/v1/chat/completions",
+//!     headers: &[],
+//!     body: br#"{"model": "scripted", "messages": [{"role": "user", "content": "hello"}]}"#,
+//! });
+//! assert_eq!(response.status, 200);
+//! assert!(String::from_utf8_lossy(&response.body()).contains("You said: hello"));
+//! ```
 
 mod http_request;
 mod response;

@@ -2,6 +2,19 @@
 //!
 //! An acknowledged write is durable. A run ends exactly once: the first caller of
 //! [`Store::finalize`] wins. If the process of a run is gone, one node closes the run ([`sweep`]).
+//!
+//! ```
+//! use foxwedge_store::{AnyStore, NewSession, Store, StoreUrl};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> foxwedge_store::Result<()> {
+//! let store = AnyStore::open(&StoreUrl::Memory).await?;
+//! let session = NewSession { id: "s1".to_owned(), title: "Tides".to_owned(), ..NewSession::default() };
+//! store.create_session(session).await?;
+//! assert_eq!(store.session("s1").await?.map(|row| row.title).as_deref(), Some("Tides"));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod limits;
 mod error;

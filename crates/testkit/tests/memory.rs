@@ -3,7 +3,7 @@
 //!
 //! Every case runs in a process of its own, whose peak the system knows. Bodies have a few
 //! megabytes here; `FOXWEDGE_MEMORY_MB=30 cargo test --release -p foxwedge-testkit --test memory --
-//! --nocapture` tries thirty, and prints the table of `docs/benchmarks.md`.
+//! --nocapture` tries thirty, and prints the table of `crates/bench/RESULTS.md`.
 #![cfg(target_os = "linux")]
 
 #[path = "memory/rule_times.rs"]

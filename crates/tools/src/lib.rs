@@ -6,6 +6,16 @@
 //! The built-in tools work in a [`ToolWorkspace`]: a folder that the file tools cannot leave. A
 //! command that `run` starts can leave it, because it is a program like any other; but none of its
 //! processes outlives its call.
+//!
+//! ```
+//! use foxwedge_tools::{ToolLimits, ToolWorkspace};
+//!
+//! let tools = ToolWorkspace::open(&std::env::temp_dir())?.tools(ToolLimits::default());
+//! let mut names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_ref()).collect();
+//! names.sort_unstable();
+//! assert_eq!(names, ["edit", "list", "read", "run", "search", "write"]);
+//! # Ok::<(), foxwedge_tools::WorkspaceError>(())
+//! ```
 
 mod tool;
 mod stop;

@@ -4,6 +4,27 @@
 //! The I/O around the pure crates: it makes no decisions about conversations. [`send`] sends the
 //! bytes of a client for the gateway; a [`model::ChatModel`] takes a valid request and returns the
 //! deltas of its reply.
+//!
+//! ```
+//! use foxwedge_upstream::model::{ChatModel, ModelEndpoint, ReplyDelta, ValidRequest};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let model = ModelEndpoint::scripted("scripted");
+//! let body = r#"{"model": "scripted", "stream": true, "max_tokens": 100,
+//!     "messages": [{"role": "user", "content": "hello"}]}"#;
+//! let request = ValidRequest::validate(body.into(), model.about().wire, &model.check_options())?;
+//! let mut reply = model.send(request);
+//! let mut text = String::new();
+//! while let Some(delta) = reply.next_delta().await? {
+//!     if let ReplyDelta::Text(more) = delta {
+//!         text.push_str(&more);
+//!     }
+//! }
+//! assert_eq!(text, "You said: hello");
+//! # Ok(())
+//! # }
+//! ```
 
 mod base_url;
 mod counted_list;

@@ -1,11 +1,11 @@
-//! The page that maps what providers demand to the rules that check it.
+//! The page of demands that no rule checks.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use foxwedge_core::rules;
 
 use super::{
-    facts::{Checked, FAMILIES, Fact},
+    facts::{Checked, FAMILIES},
     pages::{file_name, notice},
 };
 
@@ -14,67 +14,41 @@ pub(super) fn page() -> String {
     let mut page = notice();
     let facts = || FAMILIES.iter().flat_map(|family| family.facts);
     let open = facts().filter(|fact| matches!(fact.checked, Checked::Not(_))).count();
+    let total = facts().count();
     let _ = write!(
         page,
-        "# What providers demand\n\n\
-         Every demand that providers are known to make of a history with tools, and the one rule that \
-         checks it. The demands come from public documentation, SDK types, error texts in public \
-         reports, and runs of the providers' own packages; each rule's page says which. {} demands \
-         are listed; {open} of them are not checked, and the table says why.\n",
-        facts().count()
+        "# What is not checked\n\n\
+         {total} demands of providers and agents on a history with tools are known, from public \
+         documentation, SDK types, error texts\nin public reports, and runs of the providers' own \
+         packages. The [rules](rules/README.md) check {} of them; each rule's page\nnames its evidence. \
+         The other {open} are listed here.\n",
+        total - open,
     );
     for family in FAMILIES {
-        let _ = write!(page, "\n## {}\n\n| | demand | rule |\n|---|---|---|\n", family.title);
+        let mut checked = BTreeSet::new();
+        let mut list = String::new();
         for (at, fact) in family.facts.iter().enumerate() {
-            let _ = writeln!(
-                page,
-                "| {}{} | {} | {} |",
-                family.letter,
-                at + 1,
-                fact.demand,
-                verdict(fact)
-            );
+            match fact.checked {
+                Checked::By(code) => _ = checked.insert(code),
+                Checked::Not(why) => {
+                    let number = format!("{}{}", family.letter, at + 1);
+                    let _ = writeln!(list, "- {number} {} *Why:* {why}.", fact.demand);
+                }
+            }
+        }
+        let rules: Vec<String> = checked.into_iter().map(link).collect();
+        let _ = write!(page, "\n## {}\n\nChecked: {}.\n", family.title, rules.join(", "));
+        if !list.is_empty() {
+            let _ = write!(page, "\n{list}");
         }
     }
-    page.push_str(&beside());
     page
-}
-
-fn verdict(fact: &Fact) -> String {
-    match fact.checked {
-        Checked::By(code) => link(code),
-        Checked::Not(why) => format!("not checked: {why}"),
-    }
 }
 
 fn link(code: u16) -> String {
     rules::ALL.iter().find(|rule| rule.code == code).map_or_else(
         || format!("FW{code}"),
-        |rule| format!("[{} {}](rules/{})", rule.label(), rule.name, file_name(rule)),
-    )
-}
-
-/// Rules that stand behind no row: what they find follows from several demands at once.
-fn beside() -> String {
-    let mapped: BTreeSet<u16> = FAMILIES
-        .iter()
-        .flat_map(|family| family.facts)
-        .filter_map(|fact| match fact.checked {
-            Checked::By(code) => Some(code),
-            Checked::Not(_) => None,
-        })
-        .collect();
-    let mut text = String::new();
-    for rule in rules::ALL.iter().filter(|rule| !mapped.contains(&rule.code)) {
-        let _ = writeln!(text, "- {}: {}", link(rule.code), rule.summary);
-    }
-    if text.is_empty() {
-        return text;
-    }
-    format!(
-        "\n## Rules without a row\n\n\
-         What these find is refused as a consequence of several demands above, or is inferred; their \
-         pages say so.\n\n{text}"
+        |rule| format!("[{}](rules/{})", rule.label(), file_name(rule)),
     )
 }
 

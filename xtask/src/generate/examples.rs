@@ -1,4 +1,4 @@
-//! JSON examples for the pages of rules: the smallest broken case of a rule, and what `fix` makes of it.
+//! JSON examples for the pages of rules: the smallest broken case of a rule, and what `fix` changes in it.
 
 use foxwedge_core::{CheckOptions, Format, Profile, Rule};
 use foxwedge_formats::{outline_options, read};
@@ -8,6 +8,8 @@ use crate::workspace::File;
 const CASES: &str = "crates/core/tests/cases/";
 /// Larger cases do not help a reader.
 const MAX_BYTES: usize = 800;
+/// Lines that are shown around a change.
+const CONTEXT: usize = 2;
 /// The formats that most readers know come first.
 const FORMATS: [Format; 6] = [
     Format::Anthropic,
@@ -25,16 +27,37 @@ pub(super) fn section(rule: &Rule, files: &[File]) -> String {
         Some((format, case, fixed(case, format)?))
     });
     let Some((format, case, fixed)) = found else { return String::new() };
-    let outcome = if fixed == case {
-        "`fix` leaves it as it is without `--unsafe-fixes`, or has no repair for it.\n".to_owned()
-    } else {
-        format!("After `foxwedge fix`:\n\n```json\n{}\n```\n", fixed.trim_end())
-    };
     let name = format.name();
-    format!(
-        "\n## Example\n\nIn the format `{name}`:\n\n```json\n{}\n```\n\n{outcome}",
-        case.trim_end()
-    )
+    if fixed == case {
+        let case = case.trim_end();
+        return format!(
+            "\n## Example\n\n`{name}`; `fix` has no repair, or needs `--unsafe-fixes`:\n\n```json\n{case}\n```\n"
+        );
+    }
+    let changes = changed_lines(case, &fixed);
+    format!("\n## Example\n\n`foxwedge fix` (`{name}`):\n\n```diff\n{changes}```\n")
+}
+
+/// The lines that differ, with those around them.
+fn changed_lines(before: &str, after: &str) -> String {
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.trim_end().lines().collect(), after.trim_end().lines().collect());
+    let same = |(a, b): &(&&str, &&str)| a == b;
+    let head = before.iter().zip(&after).take_while(same).count();
+    let rest = before.len().min(after.len()) - head;
+    let tail = before.iter().rev().zip(after.iter().rev()).take(rest).take_while(same).count();
+    let mut text = String::new();
+    let mut push = |mark: &str, lines: &[&str]| {
+        for line in lines {
+            text.push_str(&format!("{mark}{line}\n"));
+        }
+    };
+    push("  ", before.get(head.saturating_sub(CONTEXT)..head).unwrap_or_default());
+    push("- ", before.get(head..before.len() - tail).unwrap_or_default());
+    push("+ ", after.get(head..after.len() - tail).unwrap_or_default());
+    let end = (before.len() - tail + CONTEXT).min(before.len());
+    push("  ", before.get(before.len() - tail..end).unwrap_or_default());
+    text
 }
 
 fn smallest_case<'f>(rule: &Rule, format: Format, files: &'f [File]) -> Option<&'f str> {
@@ -56,4 +79,17 @@ fn fixed(text: &str, format: Format) -> Option<String> {
     let profile = Profile::for_format(format);
     let document = read(text, format, outline_options(profile)).ok()?;
     Some(document.fix(&CheckOptions::for_profile(profile)).0.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_shows_two_lines_around_a_change() {
+        let before = "[\na\nb\nc\nd\ne\nf\n]\n";
+        let after = "[\na\nb\nc\nnew\ne\nf\n]\n";
+        assert_eq!(changed_lines(before, after), "  b\n  c\n- d\n+ new\n  e\n  f\n");
+        assert_eq!(changed_lines("a\na\n", "a\n"), "  a\n- a\n");
+    }
 }

@@ -51,9 +51,7 @@ const PAIRING: &[Fact] = &[
     ),
     fact(
         "A cut through the history leaves both halves of a pair on one side.",
-        Not(
-            "cutting is not part of this version; what a bad cut leaves behind is found as FW101 or FW102",
-        ),
+        Not("what a bad cut leaves behind is found as FW101 or FW102"),
     ),
     fact(
         "A call that the provider runs itself is finished inside its own assistant turn.",
@@ -90,7 +88,7 @@ const IDS: &[Fact] = &[
     fact("Responses: the optional item id begins with the prefix of its type.", By(205)),
     fact("Responses: an item id that the server did not store is not sent.", By(206)),
     fact(
-        "Whoever rewrites an id rewrites it on call and answer alike, and the same way every time.",
+        "A program that rewrites an id does so on call and answer alike, and the same way every time.",
         Not(
             "it binds the repair, not a history: ids are derived from the call and written to both halves at once",
         ),
@@ -162,7 +160,7 @@ const REASONING: &[Fact] = &[
         By(502),
     ),
     fact(
-        "Kimi, thinking models: the same, and not empty.",
+        "Kimi, thinking models: a message with calls carries `reasoning_content`, and not an empty one.",
         Not(
             "there is no Kimi profile yet; the deepseek profile finds the missing field and writes an empty one",
         ),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use foxwedge_core::{Profile, Rule, RuleEvidence, rules};
 
 use super::{Page, examples};
-use crate::workspace::File;
+use crate::{manual, workspace::File};
 
 /// The families, by the first digit of the code.
 const FAMILIES: [(u16, &str); 8] = [
@@ -33,22 +33,60 @@ pub(super) fn rules(folder: &str, files: &[File]) -> Vec<Page> {
     rules::ALL.iter().map(page).collect()
 }
 
-/// The page that the rule carries itself; rules it mentions become links.
+/// The page that the rule carries itself, with links, an example, and each error text only in the list of them.
 fn page(rule: &Rule, files: &[File]) -> String {
+    let text = rule.explain.split_once("## Applies to").map_or(rule.explain, |(text, _)| text);
+    let texts_are_listed = manual::has_error_text(rule);
     let mut page = notice();
-    let mut fenced = false;
-    for line in rule.explain.lines() {
-        fenced ^= line.starts_with("```");
-        if fenced || line.starts_with('#') {
-            page.push_str(line);
-        } else {
-            page.push_str(&linked(line, rule));
+    let mut lines = text.trim_end().lines();
+    let mut refusals = false;
+    while let Some(line) = lines.next() {
+        if line.starts_with("## ") {
+            refusals = line == "## Who refuses it";
         }
-        page.push('\n');
+        if line.starts_with("```") {
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            if refusals && texts_are_listed {
+                let _ = writeln!(page, "{}", refusing_providers(rule, &block));
+            } else {
+                let _ = write!(page, "{line}\n{}\n```\n", block.join("\n"));
+            }
+        } else if line.starts_with('#') {
+            let _ = writeln!(page, "{line}");
+        } else {
+            let _ = writeln!(page, "{}", linked(line, rule));
+        }
     }
     page.push_str(&examples::section(rule, files));
-    page.push_str("\n[All rules](README.md)\n");
+    page.push_str("\n[All rules, with their profiles](README.md)\n");
     page
+}
+
+/// The providers of a block with error texts, and where the texts are.
+fn refusing_providers(rule: &Rule, block: &[&str]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for line in block.iter().filter(|line| !line.starts_with(' ')) {
+        let name = line.split(' ').next().unwrap_or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let anchor = format!("{}-{}", rule.label().to_lowercase(), rule.name);
+    format!("{} ([texts](../errors.md#{anchor})).", names.join(", "))
+}
+
+/// The profiles that have a rule with this evidence.
+fn profiles(rule: &Rule, evidence: RuleEvidence) -> String {
+    let has = |profile: &Profile| rule.evidence(*profile) == Some(evidence);
+    let (with, without): (Vec<Profile>, Vec<Profile>) = Profile::ALL.into_iter().partition(has);
+    let names = |profiles: &[Profile]| {
+        profiles.iter().map(|profile| profile.name()).collect::<Vec<_>>().join(", ")
+    };
+    match without.len() {
+        0 => "all".to_owned(),
+        1..=3 => format!("all but {}", names(&without)),
+        _ => names(&with),
+    }
 }
 
 /// The line with every other rule's code as a link to its page.
@@ -71,25 +109,21 @@ fn linked(line: &str, here: &Rule) -> String {
     text + rest
 }
 
-/// The table of all rules with a column for each profile.
+/// The table of all rules with the profiles of each.
 pub(super) fn index() -> String {
     let mut page = notice();
     page.push_str(
         "# Rules\n\n\
          Codes and names never change meaning and are never reused. `foxwedge rule FW101` prints a \
-         page in the terminal.\n\n\
-         ● the provider refuses it: documented, measured, or its error text was seen · \
-         ○ inferred from a compatible provider.\n\
-         Rules look at what a format can show: a rule about blocks finds nothing in a chat history.\n",
+         page in the terminal.\n\
+         *Refused by* lists [profiles](../formats.md): documented, measured, or the error text was seen; \
+         after ○ inferred from a\ncompatible provider. A rule about blocks finds nothing in a chat history.\n",
     );
     for (digit, family) in FAMILIES {
-        let _ = write!(page, "\n## FW{digit} {family}\n\n| code | name | finds |");
-        for profile in Profile::ALL {
-            let _ = write!(page, " {} |", profile.name());
-        }
-        page.push_str("\n|---|---|---|");
-        page.push_str(&":-:|".repeat(Profile::ALL.len()));
-        page.push('\n');
+        let _ = write!(
+            page,
+            "\n## FW{digit} {family}\n\n| rule | finds | refused by |\n|---|---|---|\n"
+        );
         for rule in rules::ALL.iter().filter(|rule| rule.code / 100 == digit) {
             page.push_str(&row(rule));
         }
@@ -98,22 +132,22 @@ pub(super) fn index() -> String {
 }
 
 fn row(rule: &Rule) -> String {
-    let label = rule.label();
-    let mut row = format!("| [{label}]({}) | {} | {} |", file_name(rule), rule.name, rule.summary);
-    for profile in Profile::ALL {
-        row.push_str(match rule.evidence(profile) {
-            Some(RuleEvidence::Documented) => " ● |",
-            Some(RuleEvidence::Inferred) => " ○ |",
-            None => "  |",
-        });
-    }
-    row.push('\n');
-    row
+    let certain = profiles(rule, RuleEvidence::Documented);
+    let inferred = profiles(rule, RuleEvidence::Inferred);
+    let inferred = if inferred.is_empty() { inferred } else { format!("○ {inferred}") };
+    let gap = if certain.is_empty() || inferred.is_empty() { "" } else { " " };
+    format!(
+        "| [{} {}]({}) | {} | {certain}{gap}{inferred} |\n",
+        rule.label(),
+        rule.name,
+        file_name(rule),
+        rule.summary
+    )
 }
 
 /// Stands at the head of every generated page.
 pub(super) fn notice() -> String {
-    "<!-- Made by `cargo xtask generate`. Change the rule, not this file. -->\n\n".to_owned()
+    "<!-- Made by `cargo xtask generate` -->\n\n".to_owned()
 }
 
 #[cfg(test)]
@@ -124,8 +158,19 @@ mod tests {
     fn every_rule_has_a_row() {
         let index = index();
         for rule in rules::ALL {
-            assert!(index.contains(&format!("| [{}](", rule.label())), "{}", rule.label());
+            assert!(index.contains(&format!("| [{} ", rule.label())), "{}", rule.label());
         }
+    }
+
+    #[test]
+    fn error_texts_are_named_by_their_providers() {
+        let rule = rules::find_rule("FW402").expect("a rule");
+        let block =
+            ["bedrock     A conversation", "anthropic   messages: roles", "            a row"];
+        assert_eq!(
+            refusing_providers(rule, &block),
+            "bedrock, anthropic ([texts](../errors.md#fw402-role-order))."
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! `foxwedge serve` as a process among hostile ones: killed, asked to end, crowded, and looked
-//! through for secrets afterwards. `docs/gateway/reliability.md` says what each of these proves, and
+//! through for secrets afterwards. `crates/gateway/tests/chaos/README.md` says what each of these proves, and
 //! how to run more of it.
 
 #![cfg(unix)]

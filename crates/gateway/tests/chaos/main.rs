@@ -1,5 +1,5 @@
 //! The gateway between broken providers and clients that disconnect: over real sockets, with a
-//! provider that fails on demand. See `docs/gateway/reliability.md`.
+//! provider that fails on demand. See `README.md` beside this file.
 
 #[path = "../gateway/client.rs"]
 #[allow(dead_code, reason = "other tests send other things")]

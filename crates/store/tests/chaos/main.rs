@@ -2,7 +2,7 @@
 //! refuses, or machines fail.
 //!
 //! Processes write and are broken meanwhile; then the tests look for everything they reported as
-//! done. Every harness must also find a planted bug. `docs/runs/reliability.md` describes what each
+//! done. Every harness must also find a planted bug. `tests/chaos/README.md` describes what each
 //! of them proves, and how to run longer campaigns.
 
 mod random;
