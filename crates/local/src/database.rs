@@ -18,6 +18,7 @@ mod connection;
 mod reading;
 mod copies;
 mod exclusive;
+mod wanted_rows;
 mod writing;
 
 pub use reading::{StoredSession, list_sessions, read_session};

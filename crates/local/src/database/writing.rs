@@ -8,7 +8,7 @@ use std::{fs, io::Write, path::Path};
 
 use anyhow::{Context, bail};
 use foxwedge_sessions::{DatabaseRow, RowChange, RowPayload, row_changes};
-use rusqlite::{Connection, ToSql, types::Value};
+use rusqlite::{Connection, ToSql, config::DbConfig, params, types::Value};
 
 use super::{
     SessionPath,
@@ -18,6 +18,7 @@ use super::{
     exclusive::{check_unchanged, data_version, open_exclusive},
     layout::{StoreLayout, check_writable, recognize},
     reading::session_text,
+    wanted_rows::WantedRows,
 };
 use crate::{
     disk::{Backup, ContentFingerprint, FileLock},
@@ -80,22 +81,28 @@ fn write_rows(
     verify: impl FnOnce(&[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let path = &session.database;
-    let (old, new) = (text_of(before.unwrap_or_default())?, text_of(after)?);
-    let changes = row_changes(old, new)?;
     let connection = open_exclusive(path)?;
     let layout = recognize(&connection, path)?;
     check_writable(&connection, layout, path)?;
+    disable_triggers(&connection).map_err(|error| explain(path, error))?;
     let version = data_version(&connection).map_err(|error| explain(path, error))?;
     copy_once(folders, &connection, path)?;
     let transaction = connection.unchecked_transaction().map_err(|error| explain(path, error))?;
     if session_text(&transaction, layout, session)?.as_deref() != before {
         bail!(changed_error());
     }
+    let mut wanted = WantedRows::read(&transaction, layout, text_of(after)?)?;
+    let changes = row_changes(text_of(before.unwrap_or_default())?, &wanted.text(layout))?;
     for change in &changes {
         apply(&transaction, layout, path, change)?;
     }
+    wanted.put_in_order(&transaction, layout, session)?;
+    if before.is_some() {
+        update_count(&transaction, layout, session, &changes)
+            .map_err(|error| explain(path, error))?;
+    }
     let reread = session_text(&transaction, layout, session)?.unwrap_or_default();
-    if !row_changes(text_of(&reread)?, new)?.is_empty() {
+    if !row_changes(text_of(&reread)?, &wanted.text(layout))?.is_empty() {
         bail!("the rows that were written differ from the repaired session; nothing is changed");
     }
     quick_check(&transaction, path)?;
@@ -105,12 +112,44 @@ fn write_rows(
     connection.close().map_err(|(_, error)| explain(path, error))
 }
 
+/// Triggers would note the time of a repair in rows, and an undo could not restore them.
+fn disable_triggers(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map(|_| ())
+}
+
+/// Keeps the number of messages in the row of the session.
+fn update_count(
+    connection: &Connection,
+    layout: &StoreLayout,
+    session: &SessionPath,
+    changes: &[RowChange],
+) -> rusqlite::Result<()> {
+    let Some(column) = layout.message_count else { return Ok(()) };
+    let added: i64 = changes
+        .iter()
+        .map(|change| match change {
+            RowChange::Insert(_) => 1,
+            RowChange::Delete(_) => -1,
+            RowChange::Update { .. } => 0,
+        })
+        .sum();
+    if added != 0 {
+        let StoreLayout { session: table, .. } = layout;
+        let query = format!(
+            "UPDATE {} SET {column} = max(0, {column} + ?2) WHERE {} = ?1",
+            table.name, table.key
+        );
+        connection.execute(&query, params![session.id, added])?;
+    }
+    Ok(())
+}
+
 fn text_of(content: &[u8]) -> anyhow::Result<&str> {
     std::str::from_utf8(content).context("the text of the session is not UTF-8")
 }
 
 /// Makes one change. A row that is not as it was read is not changed.
-fn apply(
+pub(super) fn apply(
     connection: &Connection,
     layout: &StoreLayout,
     path: &Path,
