@@ -26,7 +26,7 @@ fn damaged_rows_are_repaired_and_only_damaged_rows_change() {
             for place in [0, 2] {
                 let case = format!("{}: {} at {place}, step {step}", agent.name(), damage.name);
                 let home = TestHome::new();
-                let mut store = RowStore::create(&home, agent, step);
+                let mut store = RowStore::create(home.folder(), agent, step);
                 let keys = store.story(SESSION, 3);
                 store.story(OTHER, 2);
                 let (call, result) = &keys[place];
@@ -79,7 +79,7 @@ fn check_untouched(
 fn sound_stores_are_listed_and_not_written() {
     for agent in AGENTS {
         let home = TestHome::new();
-        let mut store = RowStore::create(&home, agent, 0);
+        let mut store = RowStore::create(home.folder(), agent, 0);
         store.story(SESSION, 3);
         let database = store.close();
         let bytes = std::fs::read(&database).unwrap();
@@ -100,7 +100,7 @@ fn sound_stores_are_listed_and_not_written() {
 #[test]
 fn the_number_of_messages_is_kept() {
     let home = TestHome::new();
-    let mut store = RowStore::create(&home, SessionAgent::Crush, 1);
+    let mut store = RowStore::create(home.folder(), SessionAgent::Crush, 1);
     let keys = store.story(SESSION, 2);
     store.connection.execute("DELETE FROM messages WHERE id = ?1", [&keys[0].1]).unwrap();
     let database = store.close();
@@ -114,7 +114,7 @@ fn the_number_of_messages_is_kept() {
 #[test]
 fn a_summary_hides_what_is_before_it() {
     let home = TestHome::new();
-    let mut store = RowStore::create(&home, SessionAgent::Crush, 1);
+    let mut store = RowStore::create(home.folder(), SessionAgent::Crush, 1);
     let keys = store.story(SESSION, 3);
     let summary: String = store
         .connection
@@ -129,7 +129,7 @@ fn a_summary_hides_what_is_before_it() {
 #[test]
 fn messages_that_the_model_does_not_see_are_not_checked() {
     let home = TestHome::new();
-    let mut store = RowStore::create(&home, SessionAgent::Goose, 1);
+    let mut store = RowStore::create(home.folder(), SessionAgent::Goose, 1);
     let keys = store.story(SESSION, 2);
     store.connection.execute("DELETE FROM messages WHERE id = ?1", [&keys[0].1]).unwrap();
     let hidden = "UPDATE messages SET metadata_json = '{\"userVisible\":true,\"agentVisible\":false}' WHERE id <= 4";
@@ -154,7 +154,7 @@ fn unknown_and_half_migrated_schemas_are_refused() {
     ];
     for (agent, change, is_listed) in table {
         let home = TestHome::new();
-        let mut store = RowStore::create(&home, agent, 1);
+        let mut store = RowStore::create(home.folder(), agent, 1);
         let keys = store.story(SESSION, 2);
         store.connection.execute("DELETE FROM messages WHERE id = ?1", [&keys[0].1]).unwrap();
         store.connection.execute_batch(change).unwrap();
@@ -171,7 +171,7 @@ fn unknown_and_half_migrated_schemas_are_refused() {
 fn parts_of_unknown_kinds_are_refused() {
     for agent in AGENTS {
         let home = TestHome::new();
-        let mut store = RowStore::create(&home, agent, 1);
+        let mut store = RowStore::create(home.folder(), agent, 1);
         store.story(SESSION, 2);
         let column = if agent == SessionAgent::Crush { "parts" } else { "content_json" };
         let change = format!(

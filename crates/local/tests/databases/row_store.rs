@@ -1,12 +1,13 @@
 //! Makes databases like those of Crush and goose, where each message is one row, and damages them.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use foxwedge_sessions::SessionAgent;
 use rusqlite::{Connection, params, types::ValueRef};
 use serde_json::{Value, json};
-
-use crate::test_home::TestHome;
 
 /// The tables of Crush 0.96 that sessions are in, from its migrations, with their triggers.
 const CRUSH: &str = "
@@ -63,16 +64,17 @@ pub(crate) struct RowStore {
 }
 
 impl RowStore {
-    pub(crate) fn create(home: &TestHome, agent: SessionAgent, step: i64) -> RowStore {
+    /// Makes a database at its place below a home folder.
+    pub(crate) fn create(home: &Path, agent: SessionAgent, step: i64) -> RowStore {
         let (path, schema) = match agent {
             SessionAgent::Crush => {
-                let list = json!({"projects": [{"path": home.folder("ulm"), "data_dir": home.folder("ulm/.crush")}]});
-                let global = home.folder(".local/share/crush");
+                let list = json!({"projects": [{"path": home.join("ulm"), "data_dir": home.join("ulm/.crush")}]});
+                let global = home.join(".local/share/crush");
                 fs::create_dir_all(&global).unwrap();
                 fs::write(global.join("projects.json"), list.to_string()).unwrap();
-                (home.folder("ulm/.crush/crush.db"), CRUSH)
+                (home.join("ulm/.crush/crush.db"), CRUSH)
             }
-            _ => (home.folder(".local/share/goose/sessions/sessions.db"), GOOSE),
+            _ => (home.join(".local/share/goose/sessions/sessions.db"), GOOSE),
         };
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         let connection = Connection::open(&path).unwrap();
@@ -191,7 +193,7 @@ fn typed_first(part: &Value) -> String {
 }
 
 /// All rows of a database, messages in the order of the agent: key, then everything else.
-pub(crate) fn dump(path: &std::path::Path, agent: SessionAgent) -> Vec<(String, String)> {
+pub(crate) fn dump(path: &Path, agent: SessionAgent) -> Vec<(String, String)> {
     let connection = Connection::open(path).unwrap();
     let time = time_column(agent);
     let mut rows = Vec::new();

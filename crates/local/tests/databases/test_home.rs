@@ -42,9 +42,8 @@ impl TestHome {
         self.home.join(".local/share/opencode/opencode.db")
     }
 
-    /// A folder in the home folder.
-    pub(crate) fn folder(&self, name: &str) -> PathBuf {
-        self.home.join(name)
+    pub(crate) fn folder(&self) -> &Path {
+        &self.home
     }
 
     pub(crate) fn state(&self) -> PathBuf {
