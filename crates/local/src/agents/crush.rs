@@ -25,7 +25,7 @@ pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
             _ => {}
         }
     }
-    // Versions before 0.20 keep no list. A project is found from inside it.
+    // Older versions keep no list. A project is found from inside it.
     if *search.folders == UserFolders::Environment
         && let Ok(current) = env::current_dir()
     {

@@ -106,7 +106,7 @@ const OPENCODE: StoreLayout = StoreLayout {
 
 const CRUSH: StoreLayout = StoreLayout {
     agent: SessionAgent::Crush,
-    versions: "Crush 0.10 to 0.96",
+    versions: "Crush 0.20 to 0.96",
     session: TableLayout {
         name: "sessions",
         key: "id",

@@ -134,10 +134,12 @@ pub(crate) fn write_new(
     let message = &*message.with_parts(draft);
     let id = session.metadata.id.as_deref().unwrap_or_default();
     let before = session.log.links.get(near as usize).and_then(|link| link.id).unwrap_or_default();
-    let results = message.parts.iter().filter_map(|part| part.part.kind.id());
-    let named: Vec<&str> =
-        [id, before, role_of(dialect, message)].into_iter().chain(results).collect();
-    let seed = named.join(" ");
+    // Several new rows may follow one row: their parts come from different places.
+    let mut seed = [id, before, role_of(dialect, message)].join(" ");
+    for part in message.parts.iter() {
+        let id = part.part.kind.id().unwrap_or_default();
+        seed.push_str(&format!(" {id} {}", part.part.span.start));
+    }
     let source = session.log.source;
     let template = read_row(&mut JsonScanner::within(source, session.span(near)), source);
     let columns = template.map_or(Span::NOWHERE, |template| template.columns);

@@ -10,6 +10,10 @@ pub(super) fn view(agent: &str, records: &[LineRecord]) -> SessionConversation {
         let Some(parts) = value["data"].as_array().filter(|_| value["table"] == "messages") else {
             continue;
         };
+        let own = value["columns"]["metadata_json"].as_str().unwrap_or_default();
+        if own.contains("\"agentVisible\":false") {
+            continue;
+        }
         let role = match value["columns"]["role"].as_str() {
             Some("assistant") => "assistant",
             Some("user" | "tool") => "user",
@@ -58,7 +62,11 @@ fn goose_block(part: &Value) -> Option<Value> {
             let value = &outcome["value"];
             match outcome["error"].is_string() {
                 true => Some(result(&part["id"], &outcome["error"], true)),
-                false => Some(result(&part["id"], &value["content"], value["isError"] == true)),
+                false => {
+                    let texts = value["content"].as_array().into_iter().flatten();
+                    let texts = texts.map(|one| json!({"type": "text", "text": one["text"]}));
+                    Some(result(&part["id"], &texts.collect(), value["isError"] == true))
+                }
             }
         }
         _ => None,
