@@ -18,6 +18,7 @@ mod connection;
 mod reading;
 mod copies;
 mod exclusive;
+mod statements;
 mod wanted_rows;
 mod writing;
 

@@ -148,7 +148,8 @@ fn read_part<'a>(part: &RowFields<'a>) -> PartReading<'a> {
         }
         "toolResponse" => {
             let result = part.inner("toolResult");
-            if !is_outcome(&result) {
+            let content = result_content(source, &result);
+            if !is_outcome(&result) || !content.is_some_and(|content| is_content(source, content)) {
                 return PartReading::Broken;
             }
             PartKind::answer(DraftAnswer {
@@ -156,7 +157,7 @@ fn read_part<'a>(part: &RowFields<'a>) -> PartReading<'a> {
                 name: None,
                 family: CallFamily::Function,
                 output: AnswerShape::Full,
-                content: result_content(source, &result).unwrap_or(Span::NOWHERE),
+                content: content.unwrap_or(Span::NOWHERE),
                 media: false,
             })
         }
@@ -170,6 +171,19 @@ fn result_content(source: &str, result: &RowFields<'_>) -> Option<Span> {
     match value.of(source).starts_with('[') {
         true => Some(value),
         false => field_value(source, value, "content"),
+    }
+}
+
+/// Whether goose can decode the content of a result: a text, or a list whose elements tell what they
+/// are.
+fn is_content(source: &str, content: Span) -> bool {
+    let is_known = |one: Span| match field_text(source, one, "type").as_deref() {
+        Some("text") => field_text(source, one, "text").is_some(),
+        kind => kind.is_some(),
+    };
+    match content.of(source).as_bytes().first() {
+        Some(b'[') => array_elements(source, content).into_iter().all(is_known),
+        first => first == Some(&b'"'),
     }
 }
 

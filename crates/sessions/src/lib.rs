@@ -44,7 +44,7 @@
 //!   large, cut off by a crash, or edited by hand.
 
 use crate::chain::{LoaderBehavior, RecordChain, build_chain};
-use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, repair};
+use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, check, repair};
 
 use foxwedge_formats::{OutlineOptions, ReadError, model::Loss};
 
@@ -298,7 +298,12 @@ impl<'a> ParsedSession<'a> {
 
     /// Repairs the file. Returns the new file and the edits that were made.
     pub fn fix(&self, options: &CheckOptions) -> (RewrittenFile<'a>, Repair<'a>) {
-        let mut repair = self.repair_draft(options);
+        let mut repair = match message_rows::first_round(self, options) {
+            Some(first) => {
+                Repair { before: check(self.draft(), options), ..self.repair_draft(&first) }
+            }
+            None => self.repair_draft(options),
+        };
         if repair.is_untouched() {
             return (RewrittenFile::unchanged(self.log.bytes), repair);
         }

@@ -10,7 +10,7 @@ use super::{
     SessionPath,
     layout::{RowTies, StoreLayout},
     reading::session_text,
-    writing::apply,
+    statements::apply,
 };
 
 /// The rows of a session as they are to be, the row of the session first.

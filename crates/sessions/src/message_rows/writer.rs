@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    ContentShape, Draft, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Role, Span,
+    CheckOptions, ContentShape, Draft, FileDefect, PartKind, PartSource, Repair, RepairedMessage,
+    RepairedPart, Role, RuleSet, Span,
 };
 use foxwedge_formats::splice::{BlockMessage, write_block_list};
 use foxwedge_json::{
@@ -12,7 +13,7 @@ use foxwedge_json::{
 
 use super::{NewRow, RowDialect, faults::readable_list};
 use crate::{
-    ParsedSession,
+    ParsedSession, SessionAgent,
     emit::FileEdits,
     row_fields::RowFields,
     rows::{RowRecord, read_row},
@@ -158,6 +159,22 @@ pub(crate) fn write_new(
     ));
     out.append(part_list(dialect, out, draft, message));
     out.text("}");
+}
+
+/// The options of the first round, if rows were cut off. These are closed first: what they hold may be
+/// the result that is missing elsewhere.
+pub(crate) fn first_round(
+    session: &ParsedSession<'_>,
+    options: &CheckOptions,
+) -> Option<CheckOptions> {
+    let has_rows = matches!(session.agent, SessionAgent::Crush | SessionAgent::Goose);
+    let is_cut_off = |defect: &FileDefect| defect.code == 801 && options.rules.has(801);
+    if !has_rows || !session.draft().body.defects.iter().any(is_cut_off) {
+        return None;
+    }
+    let mut rules = RuleSet::default();
+    rules.add(801);
+    Some(CheckOptions { rules, ..*options })
 }
 
 /// Writes the rows that the agent cannot decode, without what cannot be decoded.
