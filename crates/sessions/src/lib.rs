@@ -298,12 +298,13 @@ impl<'a> ParsedSession<'a> {
 
     /// Repairs the file. Returns the new file and the edits that were made.
     pub fn fix(&self, options: &CheckOptions) -> (RewrittenFile<'a>, Repair<'a>) {
-        let mut repair = match message_rows::first_round(self, options) {
-            Some(first) => {
-                Repair { before: check(self.draft(), options), ..self.repair_draft(&first) }
-            }
-            None => self.repair_draft(options),
-        };
+        let first_round = message_rows::first_round(self, options);
+        let mut repair = self.repair_draft(first_round.as_ref().unwrap_or(options));
+        match first_round {
+            Some(_) if repair.is_untouched() => repair = self.repair_draft(options),
+            Some(_) => repair.before = check(self.draft(), options),
+            None => {}
+        }
         if repair.is_untouched() {
             return (RewrittenFile::unchanged(self.log.bytes), repair);
         }
