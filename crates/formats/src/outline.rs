@@ -191,7 +191,7 @@ pub(crate) fn read_free_text(scan: &mut JsonScanner<'_>) -> ScanResult<Arguments
 }
 
 /// Whether a text is a JSON object.
-pub(crate) fn is_json_object(text: &str) -> bool {
+pub fn is_json_object(text: &str) -> bool {
     let mut scan = JsonScanner::new(text);
     scan.shape() == Ok(JsonShape::Object) && scan.skip().and_then(|_| scan.end()).is_ok()
 }

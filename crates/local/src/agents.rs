@@ -23,6 +23,8 @@ mod pi;
 mod copilot_cli;
 mod kimi_code;
 mod opencode;
+mod crush;
+mod goose;
 pub mod session_lookup;
 
 /// A session file.
@@ -115,6 +117,8 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::CopilotCli => copilot_cli::find_sessions(&mut search),
             SessionAgent::KimiCode => kimi_code::find_sessions(&mut search),
             SessionAgent::Opencode => opencode::find_sessions(&mut search),
+            SessionAgent::Crush => crush::find_sessions(&mut search),
+            SessionAgent::Goose => goose::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
@@ -129,21 +133,14 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, FolderBase, &str); 4] = [
-        ("goose", FolderBase::Data, "goose/sessions/sessions.db"),
-        ("Qwen Code", FolderBase::Home, ".qwen/projects"),
-        ("Cline CLI", FolderBase::Home, ".cline/data/sessions"),
-        ("Continue", FolderBase::Home, ".continue/sessions"),
+    const LOCATIONS: [(&str, &str); 3] = [
+        ("Qwen Code", ".qwen/projects"),
+        ("Cline CLI", ".cline/data/sessions"),
+        ("Continue", ".continue/sessions"),
     ];
-    let folders = UserFolders::Environment;
-    let home = folders.home();
-    let data = folders.variable_or_home("XDG_DATA_HOME", ".local/share");
-    let locate = |(name, base, path): (&'static str, FolderBase, &str)| {
-        let base = match base {
-            FolderBase::Home => home.as_ref(),
-            FolderBase::Data => data.as_ref(),
-        };
-        let path = base?.join(path);
+    let home = home_folder();
+    let locate = |(name, path): (&'static str, &str)| {
+        let path = home.as_ref()?.join(path);
         // An empty folder does not count.
         let exists = match fs::read_dir(&path) {
             Ok(mut entries) => entries.next().is_some(),
@@ -152,13 +149,6 @@ pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
         exists.then_some((name, path))
     };
     LOCATIONS.into_iter().filter_map(locate).collect()
-}
-
-/// What a path in [`find_unsupported`] is relative to.
-#[derive(Clone, Copy)]
-enum FolderBase {
-    Home,
-    Data,
 }
 
 /// The home folder of the user.

@@ -18,6 +18,8 @@ mod connection;
 mod reading;
 mod copies;
 mod exclusive;
+mod statements;
+mod wanted_rows;
 mod writing;
 
 pub use reading::{StoredSession, list_sessions, read_session};

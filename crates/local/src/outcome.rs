@@ -173,6 +173,8 @@ impl SessionRef {
             SessionAgent::CopilotCli => Some(format!("{cd}copilot --resume={id}")),
             SessionAgent::Pi => Some(format!("{cd}pi --session {id}")),
             SessionAgent::Opencode => Some(format!("{cd}opencode --session {id}")),
+            SessionAgent::Crush => Some(format!("{cd}crush --session {id}")),
+            SessionAgent::Goose => Some(format!("{cd}goose session --resume --session-id {id}")),
             SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
         }
     }

@@ -23,6 +23,10 @@ pub enum SessionAgent {
     KimiCode,
     /// opencode 1.x and Kilo CLI: rows of a database.
     Opencode,
+    /// Crush: rows of a database.
+    Crush,
+    /// goose 1.10 and newer: rows of a database.
+    Goose,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
@@ -43,7 +47,8 @@ impl SessionAgent {
     ];
 
     /// Agents that keep sessions in a database.
-    pub const DATABASES: [SessionAgent; 1] = [SessionAgent::Opencode];
+    pub const DATABASES: [SessionAgent; 3] =
+        [SessionAgent::Opencode, SessionAgent::Crush, SessionAgent::Goose];
 
     /// All agents that keep sessions on a machine, in files or in databases.
     pub fn on_machine() -> impl Iterator<Item = SessionAgent> {
@@ -71,6 +76,8 @@ impl SessionAgent {
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => false,
         }
@@ -93,6 +100,8 @@ impl SessionAgent {
             SessionAgent::CopilotCli => "copilot-cli",
             SessionAgent::KimiCode => "kimi-code",
             SessionAgent::Opencode => "opencode",
+            SessionAgent::Crush => "crush",
+            SessionAgent::Goose => "goose",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
         }
@@ -112,6 +121,8 @@ impl SessionAgent {
             | SessionAgent::Cline
             | SessionAgent::Pi
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
@@ -133,6 +144,8 @@ impl SessionAgent {
             | SessionAgent::Neovate
             | SessionAgent::Cline
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Severity::Error,
             // The agent skips the line.
@@ -155,10 +168,11 @@ impl SessionAgent {
             | SessionAgent::Neovate
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
-            | SessionAgent::KimiCode => &[],
+            | SessionAgent::KimiCode
+            | SessionAgent::Goose => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
             // Ids and arguments are sent as they are stored.
-            SessionAgent::Opencode => &[201, 204, 302],
+            SessionAgent::Opencode | SessionAgent::Crush => &[201, 204, 302],
         };
         let mut rules = RuleSet::default();
         let known = PAIRS.iter().chain(others).copied();

@@ -120,7 +120,9 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
-            | SessionAgent::Opencode => {
+            | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose => {
                 return Err(CompactionError::NotWritten(self.agent.name()));
             }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
@@ -150,6 +152,8 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Cline => cline::remove_compaction(self, &id)?,
             SessionAgent::GeminiCli => self.apply_edits(gemini_cli::remove_compaction(self, &id)),
             SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
@@ -206,6 +210,8 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => !broken(own),
         };

@@ -289,6 +289,8 @@ impl ParsedSession<'_> {
             SessionAgent::Neovate
             | SessionAgent::Cline
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => None,
         };
@@ -319,6 +321,8 @@ impl ParsedSession<'_> {
             | SessionAgent::Neovate
             | SessionAgent::Cline
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => false,
         };

@@ -3,18 +3,25 @@
 use foxwedge_core::Span;
 
 use super::{
-    ParsedSession, SessionAgent,
+    ParsedSession, SessionAgent, crush, goose,
     lines::RecordState,
     opencode,
     rewritten_file::{FilePiece, RewrittenFile},
+    row_copy,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_value, quote};
 
 /// Copies every record. Records that name the session get the new id.
 pub(super) fn fork<'a>(session: &ParsedSession<'a>, id: &str) -> RewrittenFile<'a> {
-    if session.agent == SessionAgent::Opencode {
-        return opencode::fork(session, id);
+    let row_copy = match session.agent {
+        SessionAgent::Opencode => Some(&opencode::ROW_COPY),
+        SessionAgent::Crush => Some(&crush::ROW_COPY),
+        SessionAgent::Goose => Some(&goose::ROW_COPY),
+        _ => None,
+    };
+    if let Some(agent) = row_copy {
+        return row_copy::fork(session, id, agent);
     }
     let (source, bytes) = (session.log.source, session.log.bytes);
     let old = session.metadata.id.as_deref().unwrap_or_default();
@@ -106,6 +113,8 @@ fn id_changes(
         SessionAgent::KimiCode
         | SessionAgent::Cline
         | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }

@@ -3,7 +3,8 @@
 use foxwedge_core::{ContentShape, Message, Part, Role};
 
 use super::{
-    ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, gemini_cli, neovate, opencode, pi,
+    ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, crush, gemini_cli, goose, neovate,
+    opencode, pi,
 };
 use foxwedge_json::quote;
 
@@ -33,6 +34,12 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             }
             SessionAgent::Opencode => {
                 write_part_message(&mut out, draft.source, message, parts, opencode::write_block)
+            }
+            SessionAgent::Crush => {
+                write_part_message(&mut out, draft.source, message, parts, crush::write_block)
+            }
+            SessionAgent::Goose => {
+                write_part_message(&mut out, draft.source, message, parts, goose::write_block)
             }
             SessionAgent::Codex => {
                 codex::write_item(&mut out, draft.source, message, parts, &shells)

@@ -1,10 +1,10 @@
 //! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
 //! compacted files back.
 //!
-//! Nine agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
-//! Kilo Code share), pi, Copilot CLI, Kimi Code, and opencode, whose sessions are rows of a database.
-//! The message lists of the AI SDK are read in the same way. [`detect_agent`] recognizes the format, [`read`] parses the file into
-//! a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
+//! Eleven agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
+//! Kilo Code share), pi, Copilot CLI, Kimi Code, and three whose sessions are rows of a database:
+//! opencode, Crush and goose. The message lists of the AI SDK are read in the same way.
+//! [`detect_agent`] recognizes the format, [`read`] parses the file into a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
 //!
 //! ```
@@ -44,7 +44,7 @@
 //!   large, cut off by a crash, or edited by hand.
 
 use crate::chain::{LoaderBehavior, RecordChain, build_chain};
-use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, repair};
+use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, check, repair};
 
 use foxwedge_formats::{OutlineOptions, ReadError, model::Loss};
 
@@ -88,7 +88,12 @@ mod nested_changes;
 mod gemini_history;
 mod gemini_cli;
 mod ai_sdk;
+mod row_fields;
+mod row_copy;
+mod message_rows;
 mod opencode;
+mod crush;
+mod goose;
 mod sequence_rewriter;
 mod sequence;
 mod compaction;
@@ -151,7 +156,9 @@ pub fn read<'a>(
         SessionAgent::Codex
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
-        | SessionAgent::Opencode => {
+        | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
@@ -189,6 +196,8 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::CopilotCli => (copilot_cli::read_record, copilot_cli::is_record),
         SessionAgent::KimiCode => (kimi_code::read_record, kimi_code::is_record),
         SessionAgent::Opencode => (opencode::read_record, rows::is_row),
+        SessionAgent::Crush => (crush::read_record, rows::is_row),
+        SessionAgent::Goose => (goose::read_record, rows::is_row),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
     };
@@ -289,7 +298,13 @@ impl<'a> ParsedSession<'a> {
 
     /// Repairs the file. Returns the new file and the edits that were made.
     pub fn fix(&self, options: &CheckOptions) -> (RewrittenFile<'a>, Repair<'a>) {
-        let mut repair = self.repair_draft(options);
+        let first_round = message_rows::first_round(self, options);
+        let mut repair = self.repair_draft(first_round.as_ref().unwrap_or(options));
+        match first_round {
+            Some(_) if repair.is_untouched() => repair = self.repair_draft(options),
+            Some(_) => repair.before = check(self.draft(), options),
+            None => {}
+        }
         if repair.is_untouched() {
             return (RewrittenFile::unchanged(self.log.bytes), repair);
         }
@@ -315,6 +330,8 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::Cline
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkModel => sequence_rewriter::rewrite(self, repair),
             SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),
             SessionAgent::Opencode => opencode::rewrite(self, repair),

@@ -141,6 +141,8 @@ fn write_record(
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::Opencode
+                | SessionAgent::Crush
+                | SessionAgent::Goose
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => Vec::new(),
             };
@@ -162,6 +164,8 @@ fn write_record(
                 | SessionAgent::GeminiCli
                 | SessionAgent::Cline
                 | SessionAgent::Opencode
+                | SessionAgent::Crush
+                | SessionAgent::Goose
                 | SessionAgent::AiSdkUi
                 | SessionAgent::AiSdkModel => {}
             }

@@ -11,11 +11,13 @@ use foxwedge_core::{
     PartKind, Role, SignatureState, Span, TextShape,
 };
 use foxwedge_formats::outline::{OutlineReader, text_fullness};
-use foxwedge_json::{JsonField, JsonScanner, JsonShape, ScanResult, field_text, object_fields};
+use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text};
 
 use super::{
     metadata::SessionMetadata,
     records::ParsedRecord,
+    row_copy::{RowCopy, new_uuid},
+    row_fields::RowFields,
     rows::{RowRecord, read_row},
 };
 
@@ -24,12 +26,27 @@ mod required;
 mod visible;
 mod writer;
 mod history_writer;
-mod copy;
 
-pub(super) use copy::fork;
 pub(super) use history_writer::write_block;
 pub(super) use visible::visible_messages;
 pub(super) use writer::rewrite;
+
+/// How a session is copied.
+pub(super) const ROW_COPY: RowCopy = RowCopy {
+    session_table: "session",
+    references: &[],
+    own_columns: &["revert", "share_url", "parent_id", "workspace_id"],
+    new_id,
+};
+
+/// The id of a copied row. It begins like the old one, with its kind and its time, so that copies keep
+/// the order of the rows.
+fn new_id(session: &str, old: &str) -> String {
+    const HEAD: usize = "msg_0123456789ab".len();
+    let hash = new_uuid(session, old).replace('-', "");
+    let head = old.get(..HEAD).unwrap_or(old);
+    format!("{head}{}", hash.get(..14).unwrap_or(&hash))
+}
 
 /// Reads one row with the rows that belong to it.
 pub(super) fn read_record<'a>(
@@ -58,39 +75,6 @@ pub(super) fn read_record<'a>(
         _ => {}
     }
     Ok(())
-}
-
-/// The fields of an object, scanned once.
-pub(super) struct RowFields<'a> {
-    source: &'a str,
-    fields: Vec<JsonField<'a>>,
-}
-
-impl<'a> RowFields<'a> {
-    pub(super) fn of(source: &'a str, object: Span) -> RowFields<'a> {
-        RowFields { source, fields: object_fields(source, object) }
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<Span> {
-        self.fields.iter().find(|field| field.key == key).map(|field| field.value)
-    }
-
-    pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
-        let value = self.get(key)?;
-        let mut scan = JsonScanner::within(self.source, value);
-        (scan.shape() == Ok(JsonShape::String))
-            .then(|| scan.string().ok())?
-            .map(|text| text.text(self.source))
-    }
-
-    /// The fields of an object in this one; none if there is no such object.
-    pub(super) fn inner(&self, key: &str) -> RowFields<'a> {
-        RowFields::of(self.source, self.get(key).unwrap_or(Span::NOWHERE))
-    }
-
-    fn is_true(&self, key: &str) -> bool {
-        self.get(key).is_some_and(|value| value.of(self.source) == "true")
-    }
 }
 
 /// A part row whose payload can be read.

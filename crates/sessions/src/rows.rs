@@ -135,9 +135,20 @@ impl RowRecord<'_> {
         self.data.filter(|data| data.of(source).starts_with('{') && !is_broken(source, *data))
     }
 
+    /// The payload, if it is a JSON list.
+    pub(super) fn list(&self, source: &str) -> Option<Span> {
+        self.data.filter(|data| data.of(source).starts_with('['))
+    }
+
     /// A payload that is not a JSON object, as text.
     pub(super) fn broken_text(&self, source: &str) -> Option<String> {
-        let data = self.data.filter(|_| self.object(source).is_none())?;
+        self.data.filter(|_| self.object(source).is_none())?;
+        self.text(source)
+    }
+
+    /// The payload as text.
+    pub(super) fn text(&self, source: &str) -> Option<String> {
+        let data = self.data?;
         Some(match read_payload(source, data) {
             RowPayload::None => String::new(),
             RowPayload::Text(text) => text,

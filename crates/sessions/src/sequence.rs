@@ -10,6 +10,7 @@ use foxwedge_core::{
 use super::{
     ParsedSession, SessionAgent, ai_sdk,
     codex::{self, VisibleMessages},
+    crush,
     effect::SparedDefects,
     gemini_cli,
     metadata::SessionMetadata,
@@ -20,10 +21,13 @@ use super::{
 /// Builds a session from its records.
 pub(super) fn build_session<'a>(
     agent: SessionAgent,
-    log: SessionRecords<'a>,
-    fragments: Draft<'a>,
+    mut log: SessionRecords<'a>,
+    mut fragments: Draft<'a>,
     metadata: SessionMetadata<'a>,
 ) -> ParsedSession<'a> {
+    if agent == SessionAgent::Crush {
+        crush::apply_summary(&mut log, &mut fragments);
+    }
     let visible = match agent {
         SessionAgent::Opencode => opencode::visible_messages(&log, &fragments),
         _ => visible_messages(agent, &log, &fragments),

@@ -8,9 +8,10 @@ use std::{
 use foxwedge_core::{Message, Repair, RepairedMessage, Span};
 
 use super::{
-    ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli,
+    ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli, crush,
     emit::{FileEdits, emit},
-    kimi_code,
+    goose, kimi_code,
+    message_rows::{self, RowDialect},
     placement::longest_increasing,
     rewritten_file::RewrittenFile,
 };
@@ -28,6 +29,9 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     let mut new_messages = Vec::new();
     let messages = match session.agent {
         SessionAgent::AiSdkModel => ai_sdk::split_messages(session.draft(), repair),
+        SessionAgent::Crush | SessionAgent::Goose => {
+            message_rows::split_messages(session.draft(), repair)
+        }
         _ => repair.messages.iter().map(Cow::Borrowed).collect(),
     };
     for message in messages.iter().map(Cow::as_ref) {
@@ -51,6 +55,9 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
             }
         }
     }
+    if let Some(dialect) = row_dialect(session.agent) {
+        message_rows::repair_rows(dialect, session, repair, &mut edits);
+    }
     // Lone surrogates may occur anywhere, also in records that hold no message.
     for lone in repair.surrogates.iter() {
         let after = session.log.records.partition_point(|record| record.span.start <= lone.start);
@@ -68,6 +75,15 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         }
     }
     emit(session, repair, edits)
+}
+
+/// How an agent stores messages as rows of a database.
+fn row_dialect(agent: SessionAgent) -> Option<&'static RowDialect> {
+    match agent {
+        SessionAgent::Crush => Some(&crush::ROWS),
+        SessionAgent::Goose => Some(&goose::ROWS),
+        _ => None,
+    }
 }
 
 struct SequenceFileRewriter<'d, 'a> {
@@ -144,6 +160,12 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
             (SessionAgent::KimiCode, [message, ..]) => {
                 kimi_code::write_changed(&mut out, self.session.draft(), span, message)
             }
+            (SessionAgent::Crush | SessionAgent::Goose, [message, ..]) => {
+                if let Some(dialect) = row_dialect(self.session.agent) {
+                    let draft = self.session.draft();
+                    message_rows::write_changed(dialect, &mut out, draft, span, message);
+                }
+            }
             (SessionAgent::Codex, [message, ..]) => {
                 let payload = FieldChange::Chunks(self.write_message(message));
                 write_patched(&mut out, span, vec![("payload", payload)]);
@@ -168,6 +190,10 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         ordinals: &mut codex::CodexOrdinals,
     ) -> Vec<OutputChunk> {
         let mut out = self.writer();
+        if let Some(dialect) = row_dialect(self.session.agent) {
+            message_rows::write_new(dialect, self.session, &mut out, near, message);
+            return out.finish();
+        }
         match self.session.agent {
             SessionAgent::CopilotCli => {
                 copilot_cli::write_new(self.session, &mut out, near, message);

@@ -43,6 +43,10 @@ pub(super) fn repair_until_stable(
         session.spare_same_as(first_read);
         let mut again = session.repair_draft(options);
         if again.is_untouched() {
+            // The first round may have been about some rules only.
+            if first_read.agent.is_in_database() {
+                first.after = again.after;
+            }
             break;
         }
         again.load_touched_parts(session.draft());

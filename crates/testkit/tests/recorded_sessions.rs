@@ -189,7 +189,7 @@ fn a_rollout_of_codex_after_a_kill_is_repaired() {
 }
 
 #[test]
-fn recordings_of_other_agents_after_a_kill_are_repaired() {
+fn recordings_of_other_agents_are_repaired() {
     let table = [
         ("pi/1.5.0/kill9-mid-tool.after-kill.jsonl", SessionAgent::Pi, vec![101, 101]),
         (
@@ -198,6 +198,8 @@ fn recordings_of_other_agents_after_a_kill_are_repaired() {
             vec![101],
         ),
         ("kimi-code/2.1.0/kill9-mid-tool.after-kill.jsonl", SessionAgent::KimiCode, vec![101]),
+        ("goose/1.52.0/two-calls.jsonl", SessionAgent::Goose, vec![]),
+        ("goose/1.52.0/result-row-removed.jsonl", SessionAgent::Goose, vec![101]),
     ];
     for (name, agent, expected) in table {
         let bytes = fixture(name);

@@ -258,6 +258,8 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::Codex
         | SessionAgent::Neovate
         | SessionAgent::Pi
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => &[],
     })

@@ -35,6 +35,7 @@ mod sessions_recorded;
 mod busy;
 mod crash;
 mod databases;
+mod message_rows;
 mod replacing;
 mod homes;
 mod list;

@@ -181,6 +181,8 @@ fn example(
         SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => None,
     }

@@ -23,21 +23,22 @@ pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
         databases.extend(search.folders.variable(variable).map(|named| folder.join(named)));
         databases.sort();
         databases.dedup();
-        // A file that is no database, or a damaged one, is named as unreadable.
-        let has_content =
-            |path: &PathBuf| fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
-        for database in databases.into_iter().filter(has_content) {
+        for database in databases {
             find_in_database(search, database, product);
         }
     }
 }
 
-/// Adds the sessions of a database.
+/// Adds the sessions of a database. A file that is no database, or a damaged one, is named as
+/// unreadable.
 pub(super) fn find_in_database(
     search: &mut SessionSearch<'_>,
     database: PathBuf,
     product: &'static str,
 ) {
+    if !fs::metadata(&database).is_ok_and(|file| file.is_file() && file.len() > 0) {
+        return;
+    }
     let sessions = match list_sessions(&database) {
         Ok(sessions) => sessions,
         Err(error) => {

@@ -19,6 +19,25 @@ pub(super) struct StoreLayout {
     pub(super) tables: &'static [TableLayout],
     /// The columns of the session table for lists.
     pub(super) list: ListColumns,
+    /// The triggers of the tables that are known. They do not run while rows are written: a repair
+    /// does not change when a row was written, and the number of messages is kept by
+    /// [`message_count`](StoreLayout::message_count).
+    triggers: &'static [&'static str],
+    /// The column of the session table with the number of its messages.
+    pub(super) message_count: Option<&'static str>,
+    /// How messages with the same time are ordered.
+    pub(super) ties: RowTies,
+}
+
+/// How messages with the same time are ordered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RowTies {
+    /// By their columns.
+    Columns,
+    /// By when they were written.
+    Written,
+    /// The same, as their keys show: numbers that the database chooses.
+    Numbered,
 }
 
 /// A table.
@@ -39,6 +58,7 @@ pub(super) struct TableLayout {
 pub(super) struct ListColumns {
     pub(super) folder: &'static str,
     pub(super) title: &'static str,
+    /// A column that older versions may lack.
     pub(super) parent: &'static str,
     /// Milliseconds since 1970.
     pub(super) updated: &'static str,
@@ -79,9 +99,94 @@ const OPENCODE: StoreLayout = StoreLayout {
         parent: "parent_id",
         updated: "time_updated",
     },
+    triggers: &[],
+    message_count: None,
+    ties: RowTies::Columns,
 };
 
-const LAYOUTS: [StoreLayout; 1] = [OPENCODE];
+const CRUSH: StoreLayout = StoreLayout {
+    agent: SessionAgent::Crush,
+    versions: "Crush 0.20 to 0.96",
+    session: TableLayout {
+        name: "sessions",
+        key: "id",
+        payload: None,
+        owner: "",
+        columns: &["title", "message_count", "updated_at", "created_at", "summary_message_id"],
+        order: "id",
+    },
+    tables: &[TableLayout {
+        name: "messages",
+        key: "id",
+        payload: Some("parts"),
+        owner: "session_id",
+        columns: &[
+            "session_id",
+            "role",
+            "model",
+            "created_at",
+            "updated_at",
+            "finished_at",
+            "provider",
+            "is_summary_message",
+        ],
+        order: "created_at, rowid",
+    }],
+    list: ListColumns {
+        folder: "NULL",
+        title: "title",
+        parent: "parent_session_id",
+        // Newer versions write seconds.
+        updated: "updated_at * iif(updated_at < 100000000000, 1000, 1)",
+    },
+    triggers: &[
+        "update_messages_updated_at",
+        "update_session_message_count_on_insert",
+        "update_session_message_count_on_delete",
+    ],
+    message_count: Some("message_count"),
+    ties: RowTies::Written,
+};
+
+const GOOSE: StoreLayout = StoreLayout {
+    agent: SessionAgent::Goose,
+    versions: "goose 1.30 to 1.52",
+    session: TableLayout {
+        name: "sessions",
+        key: "id",
+        payload: None,
+        owner: "",
+        columns: &["name", "description", "working_dir", "session_type", "updated_at"],
+        order: "id",
+    },
+    tables: &[TableLayout {
+        name: "messages",
+        key: "id",
+        payload: Some("content_json"),
+        owner: "session_id",
+        columns: &[
+            "message_id",
+            "session_id",
+            "role",
+            "created_timestamp",
+            "timestamp",
+            "tokens",
+            "metadata_json",
+        ],
+        order: "created_timestamp, id",
+    }],
+    list: ListColumns {
+        folder: "working_dir",
+        title: "iif(name = '', description, name)",
+        parent: "parent_session_id",
+        updated: "coalesce(CAST(strftime('%s', updated_at) AS INTEGER), 0) * 1000",
+    },
+    triggers: &[],
+    message_count: None,
+    ties: RowTies::Numbered,
+};
+
+const LAYOUTS: [StoreLayout; 3] = [OPENCODE, CRUSH, GOOSE];
 
 /// The layout of a database.
 ///
@@ -138,13 +243,12 @@ pub(super) fn check_writable(
                 &format!("column `{unknown}` of table `{}`", table.name),
             ));
         }
-        let trigger: Option<String> = connection
+        let triggers: Vec<String> = connection
             .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1")
-            .and_then(|mut query| {
-                query.query_map([table.name], |row| row.get(0))?.next().transpose()
-            })
+            .and_then(|mut query| query.query_map([table.name], |row| row.get(0))?.collect())
             .map_err(|error| explain(path, error))?;
-        if let Some(trigger) = trigger {
+        let is_known = |trigger: &&String| layout.triggers.contains(&trigger.as_str());
+        if let Some(trigger) = triggers.iter().find(|trigger| !is_known(trigger)) {
             return Err(unknown_schema(
                 layout,
                 &format!("trigger `{trigger}` of table `{}`", table.name),
@@ -171,7 +275,10 @@ impl TableLayout {
     }
 }
 
-fn table_columns(connection: &Connection, table: &str) -> rusqlite::Result<BTreeSet<String>> {
+pub(super) fn table_columns(
+    connection: &Connection,
+    table: &str,
+) -> rusqlite::Result<BTreeSet<String>> {
     let mut query = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
     query.query_map([table], |row| row.get(0))?.collect()
 }

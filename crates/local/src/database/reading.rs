@@ -15,7 +15,7 @@ use super::{
     columns::read_row,
     connection::with_reader,
     error::explain,
-    layout::{StoreLayout, TableLayout, recognize},
+    layout::{StoreLayout, TableLayout, recognize, table_columns},
 };
 use crate::output::{HelpfulError, clean};
 
@@ -56,9 +56,11 @@ fn list_with(
 ) -> rusqlite::Result<Vec<StoredSession>> {
     let list = &layout.list;
     let sizes = session_sizes(connection, layout)?;
+    let columns = table_columns(connection, layout.session.name)?;
+    let parent = if columns.contains(list.parent) { list.parent } else { "NULL" };
     let mut query = connection.prepare(&format!(
         "SELECT {}, {}, {}, {}, {} FROM {} ORDER BY 5 DESC",
-        layout.session.key, list.folder, list.title, list.parent, list.updated, layout.session.name
+        layout.session.key, list.folder, list.title, parent, list.updated, layout.session.name
     ))?;
     let rows = query.query_map([], |row| {
         let id: String = row.get(0)?;

@@ -7,17 +7,18 @@
 use std::{fs, io::Write, path::Path};
 
 use anyhow::{Context, bail};
-use foxwedge_sessions::{DatabaseRow, RowChange, RowPayload, row_changes};
-use rusqlite::{Connection, ToSql, types::Value};
+use foxwedge_sessions::{RowChange, row_changes};
+use rusqlite::{Connection, config::DbConfig, params};
 
 use super::{
     SessionPath,
-    columns::{PayloadValue, column_values},
     copies::copy_once,
     error::{changed_error, explain},
     exclusive::{check_unchanged, data_version, open_exclusive},
     layout::{StoreLayout, check_writable, recognize},
     reading::session_text,
+    statements::apply,
+    wanted_rows::WantedRows,
 };
 use crate::{
     disk::{Backup, ContentFingerprint, FileLock},
@@ -80,22 +81,28 @@ fn write_rows(
     verify: impl FnOnce(&[u8]) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let path = &session.database;
-    let (old, new) = (text_of(before.unwrap_or_default())?, text_of(after)?);
-    let changes = row_changes(old, new)?;
     let connection = open_exclusive(path)?;
     let layout = recognize(&connection, path)?;
     check_writable(&connection, layout, path)?;
+    disable_triggers(&connection).map_err(|error| explain(path, error))?;
     let version = data_version(&connection).map_err(|error| explain(path, error))?;
     copy_once(folders, &connection, path)?;
     let transaction = connection.unchecked_transaction().map_err(|error| explain(path, error))?;
     if session_text(&transaction, layout, session)?.as_deref() != before {
         bail!(changed_error());
     }
+    let mut wanted = WantedRows::read(&transaction, layout, text_of(after)?)?;
+    let changes = row_changes(text_of(before.unwrap_or_default())?, &wanted.text(layout))?;
     for change in &changes {
         apply(&transaction, layout, path, change)?;
     }
+    wanted.put_in_order(&transaction, layout, session)?;
+    if before.is_some() {
+        update_count(&transaction, layout, session, &changes)
+            .map_err(|error| explain(path, error))?;
+    }
     let reread = session_text(&transaction, layout, session)?.unwrap_or_default();
-    if !row_changes(text_of(&reread)?, new)?.is_empty() {
+    if !row_changes(text_of(&reread)?, &wanted.text(layout))?.is_empty() {
         bail!("the rows that were written differ from the repaired session; nothing is changed");
     }
     quick_check(&transaction, path)?;
@@ -105,107 +112,40 @@ fn write_rows(
     connection.close().map_err(|(_, error)| explain(path, error))
 }
 
-fn text_of(content: &[u8]) -> anyhow::Result<&str> {
-    std::str::from_utf8(content).context("the text of the session is not UTF-8")
+/// Triggers would note the time of a repair in rows, and an undo could not restore them.
+fn disable_triggers(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false).map(|_| ())
 }
 
-/// Makes one change. A row that is not as it was read is not changed.
-fn apply(
+/// Keeps the number of messages in the row of the session.
+fn update_count(
     connection: &Connection,
     layout: &StoreLayout,
-    path: &Path,
-    change: &RowChange,
-) -> anyhow::Result<()> {
-    let row = match change {
-        RowChange::Insert(row) | RowChange::Delete(row) => row,
-        RowChange::Update { after, .. } => after,
-    };
-    let mut tables = std::iter::once(&layout.session).chain(layout.tables);
-    let Some(table) = tables.find(|table| table.name == row.table) else {
-        bail!("table `{}` is not one of the session's", clean(&row.table));
-    };
-    let mut statement = RowStatement::default();
-    let (key, payload) = (table.key, table.payload);
-    let sql = match change {
-        RowChange::Insert(row) => {
-            let values = statement.row_values(row, key, payload)?;
-            let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
-            let places: Vec<&str> = values.iter().map(|(_, place)| place.as_str()).collect();
-            format!(
-                "INSERT INTO {} ({}) VALUES ({})",
-                table.name,
-                names.join(", "),
-                places.join(", ")
-            )
-        }
-        RowChange::Delete(row) => {
-            let matches = statement.row_matches(row, key, payload)?;
-            format!("DELETE FROM {} WHERE {matches}", table.name)
-        }
-        RowChange::Update { before, after } => {
-            let values = statement.row_values(after, key, payload)?;
-            let set: Vec<String> =
-                values.iter().map(|(name, place)| format!("{name} = {place}")).collect();
-            let matches = statement.row_matches(before, key, payload)?;
-            format!("UPDATE {} SET {} WHERE {matches}", table.name, set.join(", "))
-        }
-    };
-    let values: Vec<&dyn ToSql> = statement.values.iter().map(|value| &**value).collect();
-    let changed = connection.execute(&sql, values.as_slice()).map_err(|e| explain(path, e))?;
-    if changed != 1 {
-        bail!(changed_error());
+    session: &SessionPath,
+    changes: &[RowChange],
+) -> rusqlite::Result<()> {
+    let Some(column) = layout.message_count else { return Ok(()) };
+    let added: i64 = changes
+        .iter()
+        .map(|change| match change {
+            RowChange::Insert(_) => 1,
+            RowChange::Delete(_) => -1,
+            RowChange::Update { .. } => 0,
+        })
+        .sum();
+    if added != 0 {
+        let StoreLayout { session: table, .. } = layout;
+        let query = format!(
+            "UPDATE {} SET {column} = max(0, {column} + ?2) WHERE {} = ?1",
+            table.name, table.key
+        );
+        connection.execute(&query, params![session.id, added])?;
     }
     Ok(())
 }
 
-/// A statement about one row, with its values.
-#[derive(Default)]
-struct RowStatement<'r> {
-    values: Vec<Box<dyn ToSql + 'r>>,
-}
-
-impl<'r> RowStatement<'r> {
-    /// The columns of a row, each with the expression for its value.
-    fn row_values(
-        &mut self,
-        row: &'r DatabaseRow,
-        key: &str,
-        payload: Option<&str>,
-    ) -> anyhow::Result<Vec<(String, String)>> {
-        let mut values = vec![(quoted(key), self.add(Value::Text(row.id.clone())))];
-        for (name, value) in column_values(row)? {
-            values.push((quoted(&name), self.add(value)));
-        }
-        if let Some(payload) = payload.filter(|_| row.payload != RowPayload::None) {
-            let value = PayloadValue(&row.payload);
-            let place = value.expression(self.values.len() + 1);
-            self.values.push(Box::new(value));
-            values.push((quoted(payload), place));
-        }
-        Ok(values)
-    }
-
-    /// The condition that a row is as it was read.
-    fn row_matches(
-        &mut self,
-        row: &'r DatabaseRow,
-        key: &str,
-        payload: Option<&str>,
-    ) -> anyhow::Result<String> {
-        let values = self.row_values(row, key, payload)?;
-        let matches: Vec<String> =
-            values.iter().map(|(name, place)| format!("{name} IS {place}")).collect();
-        Ok(matches.join(" AND "))
-    }
-
-    fn add(&mut self, value: Value) -> String {
-        self.values.push(Box::new(value));
-        format!("?{}", self.values.len())
-    }
-}
-
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+fn text_of(content: &[u8]) -> anyhow::Result<&str> {
+    std::str::from_utf8(content).context("the text of the session is not UTF-8")
 }
 
 /// Fails if the database is damaged.

@@ -78,6 +78,8 @@ pub fn check_idle(
         | SessionAgent::Pi
         | SessionAgent::KimiCode
         | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {}
     }

@@ -7,3 +7,5 @@ mod test_home;
 mod damaged;
 mod discipline;
 mod legacy;
+mod row_store;
+mod message_rows;

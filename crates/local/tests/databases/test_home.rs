@@ -42,6 +42,10 @@ impl TestHome {
         self.home.join(".local/share/opencode/opencode.db")
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        &self.home
+    }
+
     pub(crate) fn state(&self) -> PathBuf {
         self.home.join(".local/state/foxwedge")
     }

@@ -54,6 +54,8 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::Cline
         | SessionAgent::GeminiCli => Some(record.span),
         SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode

@@ -62,7 +62,7 @@ use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
     SameTurn, WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, KimiCode, Opencode, Pi};
+use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, Goose, KimiCode, Opencode, Pi};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -86,6 +86,8 @@ const PI: AgentVersion = AgentVersion::new(1, 5, 0);
 /// The version in a row of opencode is the one that began the session; the one that opens it may be
 /// newer. Tested with 1.18.33.
 const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
+/// The only tested version of goose. Its rows name no version.
+const GOOSE: AgentVersion = AgentVersion::new(1, 52, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
 /// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
@@ -462,6 +464,12 @@ pub const RATED_ROWS: &[RatedRow] = &[
         Tolerated,
         "1.18 sends a call that is pending or running as failed: `[Tool execution was interrupted]`",
     ),
+    row(Goose, &[101], OpenEnd, GOOSE, Tolerated, "1.52.0 leaves out the open call"),
+    row(Goose, &[101], All, GOOSE, HidesHistory, "1.52.0 leaves out the call"),
+    row(Goose, &[102], All, GOOSE, HidesHistory, "1.52.0 leaves out a result without a call"),
+    row(Goose, &[103], All, GOOSE, Blocks, "1.52.0 sends a late result where it is stored"),
+    row(Goose, &[104], All, GOOSE, Tolerated, "1.52.0 leaves out second results"),
+    row(Goose, &[801], All, GOOSE, Blocks, "1.52.0 ends with an error"),
 ];
 
 const fn row(

@@ -93,6 +93,8 @@ impl Writer {
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
         }
@@ -127,7 +129,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::Opencode | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Opencode | SessionAgent::Crush | SessionAgent::Goose | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -147,6 +149,8 @@ impl Writer {
         let text = words(turn, 400);
         match self.agent {
             SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode

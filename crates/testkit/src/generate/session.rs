@@ -8,6 +8,7 @@ mod pi;
 mod copilot_cli;
 mod kimi_code;
 mod gemini_cli;
+mod message_rows;
 mod scribe;
 mod aside;
 mod links;
@@ -60,11 +61,15 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "copilot-cli" => copilot_cli::write(random, &list),
         "kimi-code" => kimi_code::write(random, &list),
         "gemini-cli" => gemini_cli::write(random, &list, old),
+        "crush" | "goose" => message_rows::write(random, agent, &list),
         _ => panic!("nobody knows how `{agent}` writes"),
     };
     let damaged = random.chance(50);
     let linked = ["claude-code", "neovate", "pi"].contains(&agent);
-    if damaged && random.chance(60) {
+    let in_rows = ["crush", "goose"].contains(&agent);
+    if damaged && in_rows {
+        message_rows::damage(random, &mut written.records);
+    } else if damaged && random.chance(60) {
         links::damage(random, &mut written.records, linked);
     }
     let bytes = match agent {
@@ -72,7 +77,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         _ if old => gemini_cli::joined(random, &written.records, damaged),
         _ => {
             let mut lines = bytes::lines(random, &written.records);
-            if damaged {
+            if damaged && !in_rows {
                 bytes::damage(random, &mut lines);
             }
             bytes::joined(random, &lines)

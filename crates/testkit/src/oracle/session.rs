@@ -14,6 +14,7 @@ mod pi;
 mod copilot_cli;
 mod kimi_code;
 mod gemini_cli;
+mod message_rows;
 #[cfg(test)]
 mod tests;
 
@@ -64,6 +65,7 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "kimi-code" => kimi_code::view(&lines::records(bytes)),
         "pi" => linked::view(&pi::renamed(&lines::records(bytes)), &pi::MANNER),
         "gemini-cli" => gemini_cli::view(bytes),
+        "crush" | "goose" => message_rows::view(agent, &lines::records(bytes)),
         _ => SessionConversation::default(),
     }
 }

@@ -82,6 +82,8 @@ fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
                 (says.to_string(), output.to_string())
             }
             SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode

@@ -19,6 +19,8 @@ pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
         SessionAgent::Codex => codex(),
         SessionAgent::GeminiCli => gemini_cli(),
         SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode

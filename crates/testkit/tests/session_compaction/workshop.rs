@@ -103,6 +103,8 @@ pub(crate) fn joined(agent: SessionAgent, list: &str) -> Vec<Value> {
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
         | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             return list.iter().map(without_notes).collect();
@@ -218,6 +220,8 @@ pub(crate) fn continued(agent: SessionAgent, bytes: &[u8], words: &str) -> Vec<u
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
         | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => {
             json!({"role": "user", "content": text, "ts": 1_900_000_000_000_u64})

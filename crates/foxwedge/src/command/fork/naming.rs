@@ -23,6 +23,8 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => format!(
             "{}-{}-5{}-a{}-{}",
@@ -86,7 +88,7 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
             return Some(original.parent()?.with_file_name(id).join(name));
         }
         // The copy is in the same database.
-        SessionAgent::Opencode => id.to_owned(),
+        SessionAgent::Opencode | SessionAgent::Crush | SessionAgent::Goose => id.to_owned(),
         SessionAgent::KimiCode
         | SessionAgent::Cline
         | SessionAgent::AiSdkUi

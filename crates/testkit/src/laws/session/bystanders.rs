@@ -54,6 +54,9 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
         {
             AllowedChange::Message
         }
+        SessionAgent::Crush | SessionAgent::Goose if record["table"] == "messages" => {
+            AllowedChange::Message
+        }
         SessionAgent::Codex if record["type"] == "response_item" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "compacted" => AllowedChange::Whole,
         SessionAgent::GeminiCli if record["id"].is_string() => AllowedChange::Whole,

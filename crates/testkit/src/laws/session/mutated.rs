@@ -379,6 +379,8 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
         | SessionAgent::Opencode
+        | SessionAgent::Crush
+        | SessionAgent::Goose
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => true,
     }

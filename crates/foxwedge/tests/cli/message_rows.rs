@@ -1,0 +1,108 @@
+//! Sessions of Crush and goose, where each message is a row of a database, through every command.
+
+#[path = "../../../local/tests/databases/row_store.rs"]
+mod row_store;
+
+use std::path::PathBuf;
+
+use foxwedge_sessions::SessionAgent;
+
+use crate::sandbox::{Ran, Sandbox, names};
+use row_store::{ROW_DAMAGES, RowStore, dump};
+
+const SESSION: &str = "7f0c1a52-9a63-4f0e-8f4e-1d2c3b4a5968";
+
+/// A home with one session, damaged in this way.
+struct RowHome {
+    sandbox: Sandbox,
+    agent: SessionAgent,
+    database: PathBuf,
+    before: Vec<(String, String)>,
+}
+
+fn home(agent: SessionAgent, damage: &str) -> RowHome {
+    let sandbox = Sandbox::new();
+    let mut store = RowStore::create(&sandbox.home(), agent, 0);
+    let keys = store.story(SESSION, 3);
+    let damage = ROW_DAMAGES.iter().find(|it| it.name == damage).unwrap();
+    (damage.make)(&store, &keys[1].0, &keys[1].1);
+    let database = store.close();
+    let before = dump(&database, agent);
+    RowHome { sandbox, agent, database, before }
+}
+
+impl RowHome {
+    fn run(&self, code: i32, arguments: &[&str]) -> Ran {
+        let ran = self.sandbox.run(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.all());
+        ran
+    }
+
+    fn rows(&self) -> Vec<(String, String)> {
+        dump(&self.database, self.agent)
+    }
+}
+
+#[test]
+fn sessions_in_message_rows_go_through_every_command() {
+    let resume = ["crush --session", "goose session --resume --session-id"];
+    for (agent, resume) in [SessionAgent::Crush, SessionAgent::Goose].into_iter().zip(resume) {
+        let home = home(agent, "result torn");
+        let listed = home.run(0, &["list"]).out;
+        assert!(listed.contains(agent.name()) && listed.contains("A story"), "{listed}");
+        assert!(listed.contains("needs repair"), "{listed}");
+        let shown = home.run(0, &["show", SESSION]).out;
+        assert!(shown.contains("question 2"), "{shown}");
+        let checked = home.run(1, &["check", SESSION]).all();
+        assert!(checked.contains("FW801") && checked.contains("is not a JSON list"), "{checked}");
+        home.run(1, &["fix", "--dry-run", SESSION]);
+        home.run(1, &["fix", "--diff", SESSION]);
+        assert_eq!(home.rows(), home.before, "nothing is written yet");
+        let fixed = home.run(0, &["fix", SESSION]).all();
+        assert!(fixed.contains(resume), "{fixed}");
+        home.run(0, &["check", "--for-api", SESSION]);
+        assert!(home.run(0, &["list"]).out.contains("ok"));
+        let history = home.run(0, &["resume", SESSION]).out;
+        assert_eq!(history.matches("\"tool_use\"").count(), 3, "{history}");
+        assert_eq!(history.matches("\"tool_result\"").count(), 3, "{history}");
+        // Only goose loses the torn result: nothing tells what its content is.
+        assert_eq!(history.contains("output 1"), agent == SessionAgent::Crush, "{history}");
+        assert!(home.run(0, &["export", SESSION]).out.contains("output 2"));
+        home.run(0, &["undo", SESSION]);
+        assert_eq!(home.rows(), home.before);
+        home.run(1, &["check", &home.database.to_string_lossy()]);
+        let folder = home.database.parent().unwrap();
+        assert_eq!(names(folder).len(), 1, "nothing is left beside it: {:?}", names(folder));
+    }
+}
+
+#[test]
+fn a_fork_is_a_new_session_with_rows_of_its_own() {
+    for agent in [SessionAgent::Crush, SessionAgent::Goose] {
+        let home = home(agent, "result removed");
+        let copy = home.run(0, &["fork", SESSION]).out.trim().to_owned();
+        let rows = home.rows();
+        assert!(home.before.iter().all(|row| rows.contains(row)), "the original stays");
+        home.run(0, &["check", "--for-api", &copy]);
+        let shown = home.run(0, &["show", &copy]).out;
+        assert!(shown.contains("answer 2") && shown.contains("output 0"), "{shown}");
+        assert_eq!(home.run(2, &["compact", &copy, "--to", "10"]).code, 2);
+    }
+}
+
+#[test]
+fn goose_is_rated_by_what_it_did() {
+    // As observed with goose 1.52.0.
+    let table = [
+        ("result removed", "history missing"),
+        ("call removed", "history missing"),
+        ("result twice", "ok"),
+        ("result at the end", "needs repair"),
+        ("result torn", "needs repair"),
+    ];
+    for (damage, health) in table {
+        let home = home(SessionAgent::Goose, damage);
+        let listed = home.run(0, &["list"]).out;
+        assert!(listed.contains(health), "{damage}: {listed}");
+    }
+}
