@@ -23,7 +23,10 @@ mod pi;
 mod copilot_cli;
 mod kimi_code;
 mod opencode;
+mod new_path;
 pub mod session_lookup;
+
+pub use new_path::new_session_path;
 
 /// A session file.
 #[derive(Clone, Debug)]
