@@ -141,14 +141,15 @@ fn format_found(found: &[FoundSession]) -> String {
         let project = matches.project.as_deref().unwrap_or_default();
         let project = abbreviate_home(project, home.as_deref());
         let title = matches.title.as_deref().unwrap_or_default();
-        text.push_str(&format!(
-            "{}  {}  {}  {}  {}\n",
+        let line = format!(
+            "{}  {}  {}  {}  {}",
             paint(BOLD, clean(short_id)),
             entry.product,
             format_age(entry.modified, now),
             clean(&project),
             clean(&cut(title, 60)),
-        ));
+        );
+        text.push_str(&format!("{}\n", line.trim_end()));
         for found in &matches.matches {
             let place = paint(DIM, format_args!("{:>5} {:<9}", found.message, found.role));
             text.push_str(&format!("  {place}  {}\n", clean(&found.snippet)));
