@@ -1,7 +1,7 @@
 //! Writes a conversation as a new session of an agent, from nothing but its messages.
 
 use foxwedge_formats::model::{Loss, LossKind, LossLocation};
-use foxwedge_json::{Span, array_elements, field_text, field_value, quote};
+use foxwedge_json::{Span, array_elements, compact, field_text, field_value, quote};
 
 use super::SessionAgent;
 
@@ -52,7 +52,8 @@ impl SessionAgent {
 }
 
 /// Writes a list of messages, in the format of the agent's provider, as a new session. `None` if the
-/// agent [does not accept](SessionAgent::accepts_new_sessions) one, or if it is not a list.
+/// agent [does not accept](SessionAgent::accepts_new_sessions) one, or if it is not
+/// a list with messages.
 pub fn write_new_session(
     agent: SessionAgent,
     history: &str,
@@ -63,9 +64,14 @@ pub fn write_new_session(
     if !history.trim_start().starts_with('[') {
         return None;
     }
-    let messages = array_elements(history, Span::new(start, history.trim_end().len()));
+    // A record is one line.
+    let list = compact(history, Span::new(start, history.trim_end().len()));
+    let messages = array_elements(&list, Span::new(0, list.len()));
+    if messages.is_empty() {
+        return None;
+    }
     let mut writer = NewSessionWriter {
-        source: history,
+        source: &list,
         new,
         text: String::new(),
         losses: Vec::new(),

@@ -181,7 +181,14 @@ impl ParsedSession<'_> {
                 HiddenMessages::Before(message + 1)
             }
             // What stands behind a torn line is not read.
-            801 | 802 if self.agent == SessionAgent::KimiCode => HiddenMessages::After(message),
+            801 | 802 if self.agent == SessionAgent::KimiCode => {
+                let mut messages = self.draft().messages.iter();
+                match messages.position(|message| message.span.start > start) {
+                    Some(0) => HiddenMessages::All,
+                    Some(behind) => HiddenMessages::After(behind - 1),
+                    None => HiddenMessages::One(message),
+                }
+            }
             _ => HiddenMessages::One(message),
         }
     }

@@ -105,7 +105,7 @@ fn write_session(
     let options = CheckOptions { profile, rules: RuleSet::of(profile), policy: loaded.policy };
     let repaired = repair_history(&history, to.wire(), &options, args.session.view)?;
     let Some(file) = write_new_session(to, &repaired.history, new) else {
-        bail!("the history is not a list of messages");
+        bail!("the session has no message to write");
     };
     losses.extend(file.losses);
     let content = file.text.into_bytes();
