@@ -90,10 +90,11 @@ pub(super) fn picker_rows(rows: &[ListedSessionRow], now: SystemTime) -> Vec<Pic
     const COLUMNS: [ListColumn; 4] =
         [ListColumn::SessionId, ListColumn::Age, ListColumn::Agent, ListColumn::Project];
     let home = agents::home_folder();
-    let cells: Vec<SessionListCells> = rows
+    let mut cells: Vec<SessionListCells> = rows
         .iter()
         .map(|row| SessionListCells::of(row, now, home.as_deref(), MAX_PROJECT_COLUMNS))
         .collect();
+    shorten_statuses(&mut cells);
     let layout = ListLayout::of(&cells);
     let row = |cells: &SessionListCells| PickerRow {
         status: (
