@@ -14,8 +14,14 @@ use crate::{Outcome, ci, workspace};
 
 /// The documents with sessions that need nothing but the files they show. Sessions of other pages
 /// are checked by the tests of what they show.
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "README.zh-CN.md", "docs/compaction.md", "docs/quickstart.md", "docs/recipes.md"];
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "README.zh-CN.md",
+    "docs/compaction.md",
+    "docs/many-sessions.md",
+    "docs/quickstart.md",
+    "docs/recipes.md",
+];
 /// The start of a session.
 const SESSION: &str = "```text\n$ ";
 

@@ -48,6 +48,16 @@ export const HEALTHS = [
 ] as const;
 export type Health = (typeof HEALTHS)[number];
 
+/** How many messages reach the model when the agent resumes a session. */
+export interface Reach {
+  readonly messages: number;
+  readonly before: number;
+  readonly after: number;
+  readonly tokens: number;
+  readonly tokens_before: number;
+  readonly tokens_after: number;
+}
+
 export interface SessionRow {
   readonly source: "file" | "gateway";
   readonly id: string;
@@ -61,6 +71,7 @@ export interface SessionRow {
   readonly touched: number;
   readonly size?: number;
   readonly messages?: number | null;
+  readonly reach?: Reach | null;
   readonly runs?: number;
   readonly records?: number;
   readonly health: Health;

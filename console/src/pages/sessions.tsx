@@ -312,12 +312,8 @@ function SessionLine(props: {
           </a>
         )}
       </span>
-      <span class="right num soft">
-        {row.messages == null
-          ? row.records === undefined
-            ? "–"
-            : count(row.records)
-          : count(row.messages)}
+      <span class="right num soft" title={reachOf(row)}>
+        {messagesOf(row)}
       </span>
       <span class="right num soft">{size === 0 ? "–" : bytes(size)}</span>
       <span class="right num soft" title={moment(row.touched)}>
@@ -325,6 +321,20 @@ function SessionLine(props: {
       </span>
     </div>
   );
+}
+
+/** The number of messages; `5 / 8` if only five of them reach the model. */
+function messagesOf({ messages, records, reach }: SessionRow): string {
+  if (messages == null) return records === undefined ? "–" : count(records);
+  if (reach == null || reach.before >= reach.messages) return count(messages);
+  return `${count(reach.before)} / ${count(messages)}`;
+}
+
+/** What the two numbers say. */
+function reachOf({ reach }: SessionRow): string | undefined {
+  if (reach == null || reach.before >= reach.messages) return undefined;
+  const { before, messages, after } = reach;
+  return t("sessions.reach", { before, messages, after });
 }
 
 function Scan({ list }: { list: SessionList | undefined }) {

@@ -189,6 +189,8 @@ export const en = {
   "health.about.repaired": "The gateway found problems and repaired them.",
   "health.about.refused":
     "The gateway found problems and rejected the request or sent it unchanged.",
+  "sessions.reach":
+    "{before} of {messages} messages reach the model; {after} after a repair.",
   "sessions.search": "Search title, project, id",
   "sessions.source": "Source",
   "sessions.source.all": "Files and gateway",

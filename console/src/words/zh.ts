@@ -186,6 +186,7 @@ export const zh: Readonly<Record<keyof typeof en, string>> = {
   "health.about.unknown": "还没有检查。",
   "health.about.repaired": "网关发现问题并已修复。",
   "health.about.refused": "网关发现问题，拒绝了请求或将其原样发出。",
+  "sessions.reach": "{messages} 条消息中有 {before} 条会送达模型；修复后为 {after} 条。",
   "sessions.search": "搜索标题、项目、ID",
   "sessions.source": "来源",
   "sessions.source.all": "文件与网关",

@@ -63,6 +63,7 @@ use foxwedge_local::{
 
 pub use approval::ALL_TOOLS;
 pub use options::{ChatApi, ChatOptions, ReplyFormat, SessionChoice};
+pub use terminal::picker::{PickerRow, pick};
 
 /// How long remaining tasks may take to end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);

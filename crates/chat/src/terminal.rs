@@ -19,6 +19,7 @@ mod approver;
 mod queue_writer;
 mod guard;
 mod driver;
+pub(crate) mod picker;
 #[cfg(test)]
 mod tests;
 

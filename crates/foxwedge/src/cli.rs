@@ -1,6 +1,6 @@
 //! Command-line arguments.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use anstream::ColorChoice;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
@@ -17,12 +17,14 @@ mod runs;
 mod serve;
 mod scripted;
 mod chat;
+mod mcp;
 mod rpc;
 
 pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode};
-pub(crate) use repair::RepairArgs;
+pub(crate) use mcp::{McpAction, McpArgs};
+pub(crate) use repair::{FixArgs, RepairArgs};
 pub(crate) use rpc::RpcArgs;
 pub(crate) use runs::{
     DeleteArgs, FollowArgs, FollowSource, FrameArgs, ImportArgs, ListRunsArgs, PruneArgs,
@@ -31,7 +33,10 @@ pub(crate) use runs::{
 };
 pub(crate) use scripted::ScriptedArgs;
 pub(crate) use serve::{EnvArgs, EnvClient, EnvShell, ServeArgs};
-pub(crate) use sessions::{ExportArgs, ForkArgs, ListArgs, ResumeArgs, SessionArgs, ShowArgs};
+pub(crate) use sessions::{
+    ContinueArgs, ExportArgs, ForkArgs, ListArgs, ResumeArgs, RunArgs, SearchArgs, SessionArgs,
+    ShowArgs,
+};
 pub(crate) use values::{
     CompactStrategy, ExportFormat, InputFormat, ListFormat, OutputFormat, ReportFormat,
     SessionViewMode,
@@ -61,6 +66,14 @@ impl CommandLine {
         parsed.unwrap_or_else(|error| error.format(&mut command).exit())
     }
 
+    /// Parses a command that this program composed.
+    pub(crate) fn parse_command(
+        words: impl IntoIterator<Item = OsString>,
+    ) -> Result<CliCommand, clap::Error> {
+        let words = [OsString::from("foxwedge")].into_iter().chain(words);
+        CommandLine::try_parse_from(words).map(|parsed| parsed.command)
+    }
+
     pub(crate) fn color(&self) -> ColorChoice {
         if self.no_color { ColorChoice::Never } else { self.color }
     }
@@ -78,7 +91,7 @@ pub(crate) enum CliCommand {
     Check(CheckArgs),
     /// Repair files in place, or stdin to stdout (same as check --fix)
     #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)))]
-    Fix(CheckArgs),
+    Fix(Box<FixArgs>),
     /// Shorten a conversation and keep every tool call with its result
     Compact(Box<CompactArgs>),
     /// Convert a request, response or stream to another provider's format
@@ -87,10 +100,16 @@ pub(crate) enum CliCommand {
     Undo(UndoArgs),
     /// List the sessions of every agent on this machine
     List(ListArgs),
+    /// Search the text of all sessions
+    Search(SearchArgs),
     /// Show a session: its messages, tool calls and branches
     Show(ShowArgs),
     /// Print a session's history, ready to send
     Resume(ResumeArgs),
+    /// Start the agent of a session on it, repaired if needed
+    Continue(ContinueArgs),
+    /// Start an agent; repair the session that it resumes first
+    Run(RunArgs),
     /// Export a session as Markdown, HTML or JSON
     Export(ExportArgs),
     /// Copy a session under a new id and repair the copy
@@ -106,6 +125,8 @@ pub(crate) enum CliCommand {
     /// Be the agent of an editor, over the Agent Client Protocol
     #[command(mut_arg("root", |arg| arg.hide(true)))]
     Acp(Box<AgentArgs>),
+    /// Serve the sessions of agents to MCP clients
+    Mcp(McpArgs),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),
     /// Print the environment variables that point clients at the gateway
@@ -209,8 +230,11 @@ pub(crate) struct CheckArgs {
 #[derive(Args)]
 pub(crate) struct UndoArgs {
     /// Files or sessions to restore
-    #[arg(value_name = "TARGET", required_unless_present_any = ["list", "prune"])]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["list", "prune", "since"])]
     pub(crate) files: Vec<PathBuf>,
+    /// Restore everything that was replaced since a time: 2026-01-02T03:04:05Z, or 10m for ten minutes ago
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["list", "prune", "files"])]
+    pub(crate) since: Option<String>,
     /// List what can be restored, with sizes
     #[arg(long)]
     pub(crate) list: bool,

@@ -44,6 +44,19 @@ pub(crate) fn map<T: Sync, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Calls `work` for every item, one after the other, with a progress bar.
+pub(crate) fn map_in_order<T, R>(items: &[T], bar: bool, work: impl Fn(&T) -> R) -> Vec<R> {
+    let bar = progress_bar(items.len(), bar);
+    let each = |item| {
+        let result = work(item);
+        bar.inc(1);
+        result
+    };
+    let results = items.iter().map(each).collect();
+    bar.finish_and_clear();
+    results
+}
+
 /// A progress bar on stderr. Hidden for a few files, in a pipe, or if `bar` is false.
 fn progress_bar(length: usize, bar: bool) -> ProgressBar {
     if !bar || length < 8 || !io::stderr().is_terminal() {

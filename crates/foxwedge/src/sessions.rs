@@ -27,6 +27,9 @@ use foxwedge_local::{
     session_overview::session_title,
 };
 
+pub(crate) mod agent_start;
+pub(crate) mod project_filter;
+pub(crate) mod question;
 mod view;
 
 pub(crate) use view::ConversationFileView;

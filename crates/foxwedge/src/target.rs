@@ -226,7 +226,7 @@ fn file_target(path: PathBuf, kind: impl FnOnce(PathBuf) -> TargetKind) -> Check
 }
 
 /// A session of an agent. Its id is its name if the id is unique.
-fn session_target(
+pub(crate) fn session_target(
     entry: &LocalSessionEntry,
     is_unique: bool,
     kind: impl FnOnce(PathBuf) -> TargetKind,
@@ -235,7 +235,7 @@ fn session_target(
     CheckTarget { name, ..file_target(entry.path.clone(), kind) }
 }
 
-fn has_unique_id(entry: &LocalSessionEntry, all: &[LocalSessionEntry]) -> bool {
+pub(crate) fn has_unique_id(entry: &LocalSessionEntry, all: &[LocalSessionEntry]) -> bool {
     all.iter().filter(|other| other.id == entry.id).count() == 1
 }
 

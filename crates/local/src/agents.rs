@@ -25,7 +25,10 @@ mod kimi_code;
 mod opencode;
 mod crush;
 mod goose;
+mod new_path;
 pub mod session_lookup;
+
+pub use new_path::new_session_path;
 
 /// A session file.
 #[derive(Clone, Debug)]

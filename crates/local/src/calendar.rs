@@ -12,6 +12,12 @@ pub fn format_timestamp(seconds: u64) -> String {
     from_seconds(seconds).to_string()
 }
 
+/// Formats Unix milliseconds as RFC 3339, always with three decimals.
+pub fn format_milliseconds(milliseconds: u64) -> String {
+    let time = from_seconds(milliseconds / 1000).strftime("%Y-%m-%dT%H:%M:%S");
+    format!("{time}.{:03}Z", milliseconds % 1000)
+}
+
 /// Times out of range become the latest representable time.
 fn from_seconds(seconds: u64) -> Timestamp {
     let seconds = i64::try_from(seconds).ok();
@@ -34,5 +40,6 @@ mod tests {
             assert_eq!(format_date(seconds), expected);
         }
         assert_eq!(format_timestamp(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(format_milliseconds(951_782_400_007), "2000-02-29T00:00:00.007Z");
     }
 }

@@ -382,8 +382,8 @@ fn live_json(file: &ConsoleSessionFile, session: Option<&SessionRef>) -> Value {
     }
 }
 
-/// Why a file is busy: the process that is working on it, as text.
-fn busy_process(
+/// Why a session is busy: the process that is working on it, as text.
+pub fn busy_process(
     folders: &UserFolders,
     path: &Path,
     session: Option<&SessionRef>,

@@ -32,11 +32,13 @@ pub fn build_file_report(source: &ParsedInput<'_>, detail: ReportDetail) -> File
         failures: source.failures.clone(),
         notes: source.notes.clone(),
         session: source.session().map(SessionRef::of),
-        health: source.documents.iter().map(InputDocument::health).max(),
         ..FileReport::default()
     };
     let mut offsets = Vec::new();
     for document in &source.documents {
+        let (health, reach) = document.rate();
+        file_report.health = file_report.health.max(Some(health));
+        file_report.reach = file_report.reach.or(reach);
         file_report.messages += document.draft().messages.len();
         if !file_report.profiles.contains(&document.check_options.profile) {
             file_report.profiles.push(document.check_options.profile);

@@ -53,6 +53,8 @@ pub mod screen;
 pub mod session_document;
 pub mod session_health;
 pub mod session_overview;
+pub mod session_reach;
+pub mod session_search;
 pub mod signals;
 pub mod size_limit;
 pub mod source;

@@ -1,12 +1,12 @@
 //! The outcome of one target as data, the only input of reports.
 
-use std::{ops::Range, path::PathBuf, sync::Arc};
+use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use foxwedge_core::{
     Edit, Finding, FindingCounts, FixApplicability, Format, Profile, RepairLosses,
 };
 use foxwedge_formats::TextPosition;
-use foxwedge_sessions::{ParsedSession, SessionAgent};
+use foxwedge_sessions::{ParsedSession, SessionAgent, SessionReach};
 
 use crate::{
     check_settings::shell_quote,
@@ -94,6 +94,8 @@ pub struct FileReport {
     pub session: Option<SessionRef>,
     /// Health of the session.
     pub health: Option<SessionHealth>,
+    /// How much of the session reaches the model.
+    pub reach: Option<SessionReach>,
     /// What it holds, if it is a trace.
     pub trace: Option<TraceCounts>,
     /// The profiles it was checked against, without duplicates.
@@ -160,23 +162,57 @@ impl SessionRef {
     }
 
     /// The agent's command that resumes the session, if the agent has one.
-    pub fn resume_command(&self) -> Option<String> {
+    pub fn resume(&self) -> Option<ResumeCommand> {
         let id = clean(self.id.as_deref()?);
-        let folder = self.folder.as_deref().map(|folder| shell_quote(&clean(folder)));
-        let cd = folder.map_or_else(String::new, |folder| format!("cd {folder} && "));
-        match self.agent {
-            SessionAgent::ClaudeCode => Some(format!("{cd}claude --resume {id}")),
-            SessionAgent::Codex => Some(format!("codex resume {id}")),
-            SessionAgent::GeminiCli => Some(format!("{cd}gemini --resume {id}")),
-            SessionAgent::Neovate => Some(format!("{cd}neovate --resume {id}")),
-            SessionAgent::KimiCode => Some(format!("{cd}kimi --session {id}")),
-            SessionAgent::CopilotCli => Some(format!("{cd}copilot --resume={id}")),
-            SessionAgent::Pi => Some(format!("{cd}pi --session {id}")),
-            SessionAgent::Opencode => Some(format!("{cd}opencode --session {id}")),
-            SessionAgent::Crush => Some(format!("{cd}crush --session {id}")),
-            SessionAgent::Goose => Some(format!("{cd}goose session --resume --session-id {id}")),
-            SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => None,
+        let folder = self.folder.as_deref().map(clean);
+        let (program, arguments) = match self.agent {
+            SessionAgent::ClaudeCode => ("claude", vec!["--resume".to_owned(), id]),
+            // Codex goes to the folder of the session by itself.
+            SessionAgent::Codex => {
+                let arguments = vec!["resume".to_owned(), id];
+                return Some(ResumeCommand { program: "codex", arguments, folder: None });
+            }
+            SessionAgent::GeminiCli => ("gemini", vec!["--resume".to_owned(), id]),
+            SessionAgent::Neovate => ("neovate", vec!["--resume".to_owned(), id]),
+            SessionAgent::KimiCode => ("kimi", vec!["--session".to_owned(), id]),
+            SessionAgent::CopilotCli => ("copilot", vec![format!("--resume={id}")]),
+            SessionAgent::Pi => ("pi", vec!["--session".to_owned(), id]),
+            SessionAgent::Opencode => ("opencode", vec!["--session".to_owned(), id]),
+            SessionAgent::Crush => ("crush", vec!["--session".to_owned(), id]),
+            SessionAgent::Goose => {
+                let flags = ["session", "--resume", "--session-id"].map(str::to_owned);
+                ("goose", flags.into_iter().chain([id]).collect())
+            }
+            SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+        };
+        Some(ResumeCommand { program, arguments, folder })
+    }
+
+    /// The same as a line for a shell.
+    pub fn resume_command(&self) -> Option<String> {
+        self.resume().map(|command| command.to_string())
+    }
+}
+
+/// The command of an agent that resumes a session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ResumeCommand {
+    /// The agent's program.
+    pub program: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The folder to start it in, if the agent finds the session only there.
+    pub folder: Option<String>,
+}
+
+impl fmt::Display for ResumeCommand {
+    /// A line for a shell.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(folder) = &self.folder {
+            write!(f, "cd {} && ", shell_quote(folder))?;
         }
+        f.write_str(self.program)?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
     }
 }
 

@@ -4,7 +4,7 @@ use anstyle::Style;
 use foxwedge_sessions::FindingEffect;
 use serde::Serialize;
 
-use crate::output::{ERROR, GOOD, WARNING, paint};
+use crate::output::{ERROR, GOOD, WARNING};
 
 /// The health of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
@@ -75,10 +75,5 @@ impl SessionHealth {
             SessionHealth::HistoryMissing => WARNING,
             SessionHealth::NeedsRepair | SessionHealth::Unreadable => ERROR,
         }
-    }
-
-    /// Sign and label, in color.
-    pub fn styled(self) -> String {
-        paint(self.style(), format_args!("{} {}", self.sign(), self.label()))
     }
 }

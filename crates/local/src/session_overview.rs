@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::bail;
 use foxwedge_core::{Draft, PartKind, Role, TextShape};
 use foxwedge_formats::outline_options;
-use foxwedge_sessions::{AgentDetection, FindingEffect, ParsedSession, detect_agent, read};
+use foxwedge_sessions::{
+    AgentDetection, FindingEffect, ParsedSession, SessionReach, detect_agent, read,
+};
 
 use crate::{
     agents::LocalSessionEntry,
@@ -28,6 +30,8 @@ pub struct SessionOverview {
     pub title: Option<String>,
     /// The number of messages.
     pub messages: usize,
+    /// How much of it reaches the model; `None` if it cannot be read.
+    pub reach: Option<SessionReach>,
     /// Number of findings of each rule, by rule label.
     pub findings: BTreeMap<String, usize>,
     /// The same for findings that the agent tolerates.
@@ -54,6 +58,7 @@ pub fn read_overview_within(entry: &LocalSessionEntry, max_bytes: u64) -> Sessio
         project: entry.project.clone(),
         title: entry.title.clone(),
         messages: 0,
+        reach: None,
         findings: BTreeMap::new(),
         tolerated: BTreeMap::new(),
         is_fixable: false,
@@ -104,6 +109,7 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
             .or_else(|| entry.title.clone())
             .or_else(|| first_user_text(session.draft())),
         messages: session.draft().messages.len(),
+        reach: Some(session.reach(&rated, is_safely_fixable)),
         findings,
         tolerated,
         is_fixable: rated.findings.iter().any(|(finding, effect)| {

@@ -5,6 +5,7 @@
 //! repair. A message that it silently drops is history that the user misses. A table lists the
 //! effects and the versions in which they were observed.
 
+mod reach;
 mod table;
 mod version;
 
@@ -15,6 +16,7 @@ use foxwedge_core::{
     RuleSet, Severity, Span, TailPolicy, check, rules,
 };
 
+pub use reach::{HistoryAmount, SessionReach};
 pub use table::{FindingEffect, FindingPart, RATED_ROWS, RatedRow};
 pub use version::AgentVersion;
 

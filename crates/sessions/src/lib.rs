@@ -75,6 +75,7 @@ mod emit;
 mod history;
 mod until_stable;
 mod fork;
+mod new_session;
 mod claude_code;
 mod neovate;
 mod pi;
@@ -103,9 +104,13 @@ pub use chain::ChainStatus;
 pub use compaction::{CompactedFile, CompactedFileMessage, CompactionError};
 pub use detection::{AgentDetection, detect_agent};
 use effect::SparedDefects;
-pub use effect::{AgentVersion, FindingEffect, FindingPart, RATED_ROWS, RatedReport, RatedRow};
+pub use effect::{
+    AgentVersion, FindingEffect, FindingPart, HistoryAmount, RATED_ROWS, RatedReport, RatedRow,
+    SessionReach,
+};
 pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;
+pub use new_session::{NewSessionFacts, NewSessionFile, write_new_session};
 pub use nodes::{OmittedRecords, RecordNode};
 pub use rewritten_file::RewrittenFile;
 pub use rows::{DatabaseRow, RowChange, RowPayload, read_rows, row_changes, write_rows};

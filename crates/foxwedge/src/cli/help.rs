@@ -5,9 +5,12 @@ use clap::Command;
 /// The commands in the order of the help, by what they are for.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Requests and files", &["check", "fix", "undo", "convert", "compact", "explain"]),
-    ("Sessions of agents", &["list", "show", "resume", "export", "fork"]),
+    (
+        "Sessions of agents",
+        &["list", "search", "show", "continue", "run", "resume", "export", "fork"],
+    ),
     ("Gateway", &["serve", "env"]),
-    ("Agents and runs", &["chat", "acp", "follow", "runs", "store"]),
+    ("Agents and runs", &["chat", "acp", "mcp", "follow", "runs", "store"]),
     ("Rules", &["rule", "rules"]),
     ("Other", &["demo", "rpc", "scripted", "completions", "man", "help"]),
 ];

@@ -3,7 +3,27 @@
 use clap::Args;
 use foxwedge_core::{OrphanPolicy, PlaceholderLanguage, Policy, TailPolicy, UnansweredPolicy};
 
-use super::values::{languages, orphans, policies, tails};
+use super::{
+    CheckArgs,
+    values::{languages, orphans, policies, tails},
+};
+
+/// Arguments of `fix`: those of `check`, and the choice of every broken session.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FixArgs {
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
+    /// Repair every session on this machine that needs it, after showing a plan
+    #[arg(
+        long,
+        help_heading = "Sessions",
+        conflicts_with_all = ["targets", "last", "all", "diff", "statistics", "show_files"]
+    )]
+    pub(crate) broken: bool,
+    /// Do not ask before repairing
+    #[arg(short, long, help_heading = "Sessions", requires = "broken")]
+    pub(crate) yes: bool,
+}
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RepairArgs {

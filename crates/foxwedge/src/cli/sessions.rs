@@ -1,6 +1,6 @@
 //! Arguments of the commands that read agents' sessions.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 use foxwedge_core::{Format, Profile};
@@ -52,9 +52,37 @@ pub(crate) struct ListArgs {
     /// Also list sub-agents, next to the sessions that started them
     #[arg(long)]
     pub(crate) sub_agents: bool,
+    /// Choose a session in the terminal, and continue, repair or show it
+    #[arg(short, long, conflicts_with = "output_format")]
+    pub(crate) interactive: bool,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output_format: ListFormat,
+}
+
+#[derive(Args)]
+pub(crate) struct SearchArgs {
+    /// The text to search for, in any case
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) text: Vec<String>,
+    /// Only sessions of these agents
+    #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
+    pub(crate) agent: Vec<SessionAgent>,
+    /// Only sessions of this folder or its subfolders
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) project: Option<PathBuf>,
+    /// Maximum number of sessions, newest first
+    #[arg(long, value_name = "NUMBER", default_value_t = 50)]
+    pub(crate) limit: usize,
+    /// Also search sub-agents
+    #[arg(long)]
+    pub(crate) sub_agents: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output_format: ListFormat,
+    /// Same as --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -91,6 +119,44 @@ pub(crate) struct ResumeArgs {
 }
 
 #[derive(Args)]
+pub(crate) struct ContinueArgs {
+    /// A session id or a prefix of it, or the file of a session
+    #[arg(value_name = "TARGET", required_unless_present = "last")]
+    pub(crate) target: Option<PathBuf>,
+    /// Use the most recently written session
+    #[arg(long, help_heading = "Session", conflicts_with = "target")]
+    pub(crate) last: bool,
+    /// Search only the sessions of these agents
+    #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Session", value_parser = agents())]
+    pub(crate) agent: Vec<SessionAgent>,
+    /// Start the agent on the session as it is
+    #[arg(long)]
+    pub(crate) no_fix: bool,
+    /// Print the agent's command, and do nothing
+    #[arg(long)]
+    pub(crate) print: bool,
+    #[command(flatten)]
+    pub(crate) repair: RepairArgs,
+    /// More arguments for the agent, after `--`
+    #[arg(last = true, value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) repair: RepairArgs,
+    /// The program and its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
@@ -109,6 +175,9 @@ pub(crate) struct ExportArgs {
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// Write the history as a new session of another agent, and list what is lost
+    #[arg(long, value_name = "AGENT", value_parser = agents())]
+    pub(crate) to: Option<SessionAgent>,
     /// Id of the copy [default: derived from the original id]
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,

@@ -29,10 +29,10 @@ use foxwedge_local::{
 };
 
 /// The settings that apply to every target of one `check` run.
-struct CheckJob {
-    settings: CheckSettings,
-    detail: ReportDetail,
-    mode: CheckMode,
+pub(crate) struct CheckJob {
+    pub(crate) settings: CheckSettings,
+    pub(crate) detail: ReportDetail,
+    pub(crate) mode: CheckMode,
 }
 
 /// What to do with findings.
@@ -106,7 +106,7 @@ fn show_files(targets: &[CheckTarget]) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-fn exit_code(args: &CheckArgs, mode: CheckMode, totals: ReportTotals) -> ExitCode {
+pub(crate) fn exit_code(args: &CheckArgs, mode: CheckMode, totals: ReportTotals) -> ExitCode {
     let has_findings = totals.findings > 0
         || mode.is_preview() && totals.changed > 0
         || args.exit_non_zero_on_fix && totals.fixed > 0;
@@ -118,7 +118,7 @@ fn exit_code(args: &CheckArgs, mode: CheckMode, totals: ReportTotals) -> ExitCod
 }
 
 impl CheckJob {
-    fn check_target(&self, target: &CheckTarget) -> TargetOutcome {
+    pub(crate) fn check_target(&self, target: &CheckTarget) -> TargetOutcome {
         let result = match &target.kind {
             TargetKind::Unreadable(failure) => Ok(TargetResult::Failed(failure.clone())),
             TargetKind::Stdin => self.check_stdin(&target.display_name),

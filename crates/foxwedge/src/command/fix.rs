@@ -1,16 +1,21 @@
-//! `foxwedge fix`: the same as `check --fix`.
+//! `foxwedge fix`: the same as `check --fix`; with `--broken` for every session that needs it.
 
 use std::{
     io::{self, IsTerminal},
     process::ExitCode,
 };
 
-use crate::cli::CheckArgs;
+use crate::cli::{CheckArgs, FixArgs};
 use foxwedge_local::output::HelpfulError;
 
+mod broken;
+
 /// Repairs every target.
-pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
-    super::check::run(CheckArgs { fix: true, ..args })
+pub(crate) fn run(args: FixArgs) -> anyhow::Result<ExitCode> {
+    if args.broken {
+        return broken::run(&args);
+    }
+    super::check::run(CheckArgs { fix: true, ..args.check })
 }
 
 /// Refuses a repair without explicit targets.
@@ -21,8 +26,8 @@ pub(crate) fn check_named(args: &CheckArgs) -> Result<(), HelpfulError> {
     }
     let error = HelpfulError::new("`fix` needs a target");
     Err(error.help(if sessions {
-        "nothing was changed; `foxwedge check --all` lists findings, \
-         `foxwedge fix SESSION` repairs one session"
+        "nothing was changed; `foxwedge fix --broken` repairs every session that needs it, \
+         `foxwedge fix SESSION` one session"
     } else {
         "name files, folders or sessions: `foxwedge fix session.jsonl`, or pipe one in: \
          `… | foxwedge fix -`"

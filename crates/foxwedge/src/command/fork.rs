@@ -28,6 +28,7 @@ use foxwedge_local::{
 };
 
 mod naming;
+mod other_agent;
 
 /// Maximum number of copies of one session.
 const MAX_COPIES: u32 = 10_000;
@@ -38,13 +39,20 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     let view = loaded.view()?;
     let raw = view.text()?;
     let document = view.document(&raw)?;
+    let own = session_document::session(&document).map(|session| session.agent);
+    if let Some(to) = args.to.filter(|to| own != Some(*to)) {
+        return other_agent::run(&args, &loaded, &document, to);
+    }
     let Some(session) = session_document::session(&document) else {
         bail!(
             HelpfulError::new(format!(
                 "{}: this is not an agent session",
                 clean(&loaded.display_name)
             ))
-            .help("only sessions have an id; copy a conversation with `cp`")
+            .help(
+                "only sessions have an id; copy a conversation with `cp`, or write it as a \
+                   session with --to AGENT"
+            )
         );
     };
     let old = old_id(&loaded, session)?;

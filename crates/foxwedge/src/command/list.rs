@@ -1,9 +1,9 @@
 //! `foxwedge list`: the sessions of every agent on this machine, and their health.
 
-use std::{collections::HashMap, path::Path, process::ExitCode, time::SystemTime};
+use std::{collections::HashMap, process::ExitCode, time::SystemTime};
 
 use crate::cli::{ListArgs, ListFormat};
-use crate::pool;
+use crate::{pool, sessions::project_filter::ProjectFilter};
 use foxwedge_local::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin, session_lookup},
     disk,
@@ -14,6 +14,7 @@ use foxwedge_local::{
 
 mod table;
 mod document;
+mod interactive;
 
 /// A session in the list.
 pub(crate) struct ListedSessionRow {
@@ -32,6 +33,9 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
     // Removes temporary files of interrupted repairs and copies.
     listing.entries.iter().filter_map(|entry| entry.path.parent()).for_each(disk::sweep_folder);
     let rows = session_rows(&args, &listing);
+    if args.interactive {
+        return interactive::run(&rows);
+    }
     match args.output_format {
         ListFormat::Text => {
             output::write_stdout_styled(|out| table::write(out, &rows, SystemTime::now()))?
@@ -107,35 +111,6 @@ fn session_rows(args: &ListArgs, listing: &SessionListing) -> Vec<ListedSessionR
         .collect()
 }
 
-/// Selects sessions by their project folder.
-struct ProjectFilter {
-    path: std::path::PathBuf,
-    slug: String,
-}
-
-impl ProjectFilter {
-    fn new(path: &Path) -> ProjectFilter {
-        let path = std::fs::canonicalize(path)
-            .or_else(|_| std::path::absolute(path))
-            .unwrap_or_else(|_| path.to_owned());
-        ProjectFilter { slug: slug(&path.to_string_lossy()), path }
-    }
-
-    /// Whether the project folder of a session is this folder or inside it. Some agents record only
-    /// a name derived from the path.
-    fn contains(&self, folder: Option<&str>) -> bool {
-        let Some(folder) = folder else { return false };
-        Path::new(folder).starts_with(&self.path)
-            || !Path::new(folder).is_absolute() && slug(folder) == self.slug
-    }
-}
-
-/// The letters and digits of a path, joined by `-`, as agents derive names from it.
-fn slug(path: &str) -> String {
-    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
-}
-
 /// Maximum number of sessions that the next command names.
 const MAX_NAMED: usize = 3;
 
@@ -168,10 +143,19 @@ fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) 
         [..] if fixable.len() <= MAX_NAMED => {
             format!("`foxwedge fix {}` repairs them", fixable.join(" "))
         }
-        [first, ..] if args.broken => format!("`foxwedge fix {first}` repairs the first of them"),
-        [first, ..] => format!(
-            "`foxwedge fix {first}` repairs the first of them, `foxwedge list --broken` lists only them"
-        ),
+        [first, ..] if args.project.is_some() => {
+            format!("`foxwedge fix {first}` repairs the first of them")
+        }
+        [first, ..] => {
+            let agents: Vec<&str> = args.agent.iter().map(|agent| agent.name()).collect();
+            let agents = match agents.is_empty() {
+                true => String::new(),
+                false => format!(" --agent {}", agents.join(",")),
+            };
+            format!(
+                "`foxwedge fix {first}` repairs the first of them, `foxwedge fix --broken{agents}` all"
+            )
+        }
     };
     text.push_str(&format!("  {}: {repairs}\n", paint(HELP, "help")));
     text

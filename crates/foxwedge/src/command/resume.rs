@@ -61,7 +61,7 @@ pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Converts the history to another format. Returns the losses, too.
-fn convert_history(
+pub(crate) fn convert_history(
     history: String,
     from: Format,
     to: Format,
@@ -74,15 +74,15 @@ fn convert_history(
 }
 
 /// A history that is repaired for its profile.
-struct ResumableHistory {
-    history: String,
-    edits: EditLog,
+pub(crate) struct ResumableHistory {
+    pub(crate) history: String,
+    pub(crate) edits: EditLog,
     /// Findings that the policy does not allow to repair.
-    remaining: Report,
+    pub(crate) remaining: Report,
 }
 
 /// Repairs the history for the target profile. A raw view is only checked.
-fn repair_history(
+pub(crate) fn repair_history(
     history: &str,
     format: Format,
     options: &CheckOptions,
@@ -115,7 +115,7 @@ fn print_repairs(view: &ConversationFileView<'_>, edits: &EditLog) {
 }
 
 /// Lists what the target format cannot represent.
-fn print_losses(losses: &[Loss]) {
+pub(crate) fn print_losses(losses: &[Loss]) {
     let lines = losses.iter().map(|loss| {
         let place = match loss.location {
             LossLocation::Message(index) => paint(DIM, format_args!("(message {index})")),

@@ -23,6 +23,7 @@ use foxwedge_local::{
     pager,
     screen::{self, pad},
     session_health::SessionHealth,
+    session_reach::{describe_reach, health_label},
     source::InputDocument,
     tree::{self, BranchDetail},
 };
@@ -105,6 +106,7 @@ fn header(
     field("started", optional_time(metadata.and_then(|metadata| metadata.started.as_ref())))?;
     field("updated", optional_time(metadata.and_then(|metadata| metadata.updated.as_ref())))?;
     field("health", Some(describe_health(view)))?;
+    field("reach", view.reach.as_ref().map(describe_reach))?;
     if view.health() != SessionHealth::Ok {
         let description = match mode {
             SessionViewMode::Raw => "raw: as stored in the file".to_owned(),
@@ -120,7 +122,9 @@ fn header(
 
 /// The health of the file, and the rules it breaks.
 fn describe_health(view: &ConversationFileView<'_>) -> String {
-    let health = view.health().styled();
+    let health = view.health();
+    let label = health_label(health, view.reach.as_ref());
+    let health = paint(health.style(), format_args!("{} {label}", health.sign()));
     let tolerated = describe_rules(view.tolerated.iter().map(|finding| (finding.rule, 1)));
     let broken = describe_rules(view.report.counts.iter().map(|kind| (kind.rule, kind.count)));
     let mut text = health;

@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::{SystemTime, UNIX_EPOCH},
 };
 
 use anyhow::bail;
@@ -37,7 +38,11 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     // Read once for all files.
     let mut restorable = RestorableBackups::list(folders)?;
     let mut code = ExitCode::SUCCESS;
-    for path in &args.files {
+    let files = match &args.since {
+        Some(time) => files_since(&backups, time)?,
+        None => args.files,
+    };
+    for path in &files {
         let display_name = clean(&path.to_string_lossy());
         match restorable.restore(&resolve_target(path), args.force) {
             Ok(()) => write_stderr(&format!("{} {display_name}\n", paint(GOOD, "restored"))),
@@ -48,6 +53,37 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(code)
+}
+
+/// The files that were replaced since a time, and not restored yet.
+fn files_since(backups: &BackupFolder, time: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let Some(since) = parse_time(time) else {
+        bail!(
+            HelpfulError::new(format!("--since: `{}` is not a valid time", clean(time)))
+                .help("a time is 2026-01-02T03:04:05Z, or an age: 10m, 2h, 1d")
+        );
+    };
+    let mut files: Vec<PathBuf> = Vec::new();
+    for backup in backups.list()? {
+        let path = PathBuf::from(&backup.manifest.path);
+        let is_open = !backup.manifest.undone && backup.manifest.created >= since;
+        if is_open && !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        write_stderr("No file was fixed since then.\n");
+    }
+    Ok(files)
+}
+
+/// Seconds since 1970 of a timestamp, or of an age before now.
+fn parse_time(time: &str) -> Option<u64> {
+    if let Ok(stamp) = time.parse::<jiff::Timestamp>() {
+        return u64::try_from(stamp.as_second()).ok();
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    now.as_secs().checked_sub(parse_age(time)? / 1000)
 }
 
 /// Removes old backups, but never the newest of a file.

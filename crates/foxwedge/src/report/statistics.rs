@@ -6,6 +6,7 @@ use std::{
 };
 
 use foxwedge_core::{FixApplicability, Rule};
+use foxwedge_sessions::SessionReach;
 use serde::Serialize;
 
 use super::{file_reports, json::write_pretty};
@@ -13,6 +14,7 @@ use crate::cli::OutputFormat;
 use foxwedge_local::{
     outcome::TargetOutcome,
     output::{BOLD, DIM, ERROR, paint},
+    session_reach::{ReachJson, add_reach, describe_reach},
 };
 
 /// A rule and the number of its findings.
@@ -29,6 +31,9 @@ struct RuleCount {
 struct StatisticsDocument<'a> {
     version: u32,
     statistics: &'a [RuleCount],
+    /// How much of all sessions reaches their models; only if there are sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reach: Option<ReachJson>,
 }
 
 /// Writes the counts per rule, the most frequent first.
@@ -38,12 +43,20 @@ pub(super) fn write(
     format: OutputFormat,
 ) -> io::Result<()> {
     let counts = counts(outcomes);
+    let reach = total_reach(outcomes);
     match format {
         OutputFormat::Json => {
-            write_pretty(out, &StatisticsDocument { version: 1, statistics: &counts })
+            let reach = reach.as_ref().map(ReachJson::from);
+            write_pretty(out, &StatisticsDocument { version: 1, statistics: &counts, reach })
         }
-        OutputFormat::Markdown => markdown(out, &counts),
-        OutputFormat::Full | OutputFormat::Concise => out.write_all(table(&counts).as_bytes()),
+        OutputFormat::Markdown => {
+            markdown(out, &counts)?;
+            reach.map_or(Ok(()), |reach| writeln!(out, "\n{}", reach_sentence(&reach)))
+        }
+        OutputFormat::Full | OutputFormat::Concise => {
+            out.write_all(table(&counts).as_bytes())?;
+            reach.map_or(Ok(()), |reach| writeln!(out, "{}", reach_sentence(&reach)))
+        }
         OutputFormat::JsonLines
         | OutputFormat::Github
         | OutputFormat::Gitlab
@@ -53,6 +66,18 @@ pub(super) fn write(
             "this format does not support statistics",
         )),
     }
+}
+
+/// How much of all sessions reaches their models; `None` without a session.
+fn total_reach(outcomes: &[TargetOutcome]) -> Option<SessionReach> {
+    let mut reaches = file_reports(outcomes).filter_map(|(_, report)| report.reach);
+    let mut sum = reaches.next()?;
+    reaches.for_each(|reach| add_reach(&mut sum, &reach));
+    Some(sum)
+}
+
+fn reach_sentence(reach: &SessionReach) -> String {
+    format!("Agents see {}.", describe_reach(reach))
 }
 
 fn counts(outcomes: &[TargetOutcome]) -> Vec<RuleCount> {

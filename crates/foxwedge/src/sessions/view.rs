@@ -4,7 +4,7 @@ use std::{borrow::Cow, io};
 
 use anyhow::{Context, bail};
 use foxwedge_core::{EditLog, Finding, Repair, Report};
-use foxwedge_sessions::SessionText;
+use foxwedge_sessions::{SessionReach, SessionText};
 
 use super::LoadedConversation;
 use crate::cli::SessionViewMode;
@@ -23,6 +23,8 @@ pub(crate) struct ConversationFileView<'l> {
     /// Findings that the agent tolerates.
     pub(crate) tolerated: Vec<Finding>,
     health: SessionHealth,
+    /// How much of the file as it is reaches the model.
+    pub(crate) reach: Option<SessionReach>,
     /// The edits of the repair; empty in the raw view.
     pub(crate) edits: EditLog,
 }
@@ -39,10 +41,12 @@ impl LoadedConversation {
         if self.strict {
             self.refuse_damaged(&document)?;
         }
+        let (health, reach) = document.rate();
         let mut view = ConversationFileView {
             loaded: self,
             content: Cow::Borrowed(&self.content),
-            health: document.health(),
+            health,
+            reach,
             tolerated: document.tolerated.clone(),
             report: Report::default(),
             edits: EditLog::default(),

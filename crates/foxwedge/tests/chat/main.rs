@@ -11,3 +11,4 @@ mod talking;
 mod stopping;
 mod asking;
 mod leaving;
+mod choosing;

@@ -127,3 +127,51 @@ fn a_copy_can_be_read_by_its_owner_only() {
     let mode = fs::metadata(sandbox.path("copy.jsonl")).unwrap().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+#[test]
+fn a_history_becomes_a_session_of_another_agent() {
+    let sandbox = home();
+    for id in [KILLED, CLAUDE, CODEX, GEMINI, NEOVATE, CLINE] {
+        for (to, program) in [("claude-code", "claude"), ("codex", "codex"), ("pi", "pi")] {
+            let ran = sandbox.run(&["fork", id, "--to", to]);
+            assert_eq!(ran.code, 0, "{id} to {to}: {}", ran.all());
+            let new = ran.out.trim();
+            assert_ne!(new, id);
+            let is_same = ran.err.starts_with("Copied to");
+            let written = ran.err.contains(&format!("Written as a session of {to} to "));
+            assert!(is_same || written, "{}", ran.err);
+            assert!(ran.err.contains(program), "{}", ran.err);
+            // Its agent finds it, and opens it whole.
+            let listed = sandbox.run(&["list", "--agent", to, "--output-format", "json"]).out;
+            let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+            let sessions = listed["sessions"].as_array().unwrap();
+            let found = sessions.iter().find(|session| session["id"] == new).unwrap();
+            assert_eq!(found["health"], "ok", "{id} to {to}: {found}");
+            assert_eq!(found["findings"], serde_json::json!({}), "{id} to {to}: {found}");
+            assert_eq!(sandbox.run(&["check", "--agent", to, new]).code, 0, "{id} to {to}");
+        }
+    }
+}
+
+#[test]
+fn the_words_of_the_history_are_in_the_new_session() {
+    let sandbox = home();
+    let new = sandbox.run(&["fork", CODEX, "--to", "claude-code"]).out;
+    let shown = sandbox.run(&["show", "--agent", "claude-code", new.trim()]).out;
+    for words in ["what is in the shop?", "apples", "/w/shop"] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}
+
+#[test]
+fn agents_without_new_sessions_say_why() {
+    let sandbox = home();
+    for (to, reason) in [
+        ("opencode", "rows of a database"),
+        ("cline", "through its own index"),
+        ("gemini-cli", "not written yet"),
+    ] {
+        let ran = sandbox.run(&["fork", CLAUDE, "--to", to]);
+        assert!(ran.code == 2 && ran.err.contains(reason), "{}", ran.all());
+    }
+}

@@ -8,7 +8,10 @@ use std::{
 
 use crate::{ApiError, GuardAction, record::RepairRecord};
 use foxwedge_core::rules;
-use foxwedge_local::console::{ScanProgress, SessionFileList, SessionFileSummary};
+use foxwedge_local::{
+    console::{ScanProgress, SessionFileList, SessionFileSummary},
+    session_reach::reach_json,
+};
 use foxwedge_store::{ListFilter, ListPage, SessionRow, Store};
 use serde_json::{Map, Value, json};
 
@@ -83,6 +86,7 @@ pub(super) fn file_json(file: &SessionFileSummary) -> Value {
         "touched": file.touched,
         "size": file.size,
         "messages": check.map(|check| check.messages),
+        "reach": reach_json(check.and_then(|check| check.reach.as_ref())),
         "health": check.map_or("unknown", |check| check.health.name()),
         "why": check.and_then(|check| check.unreadable_reason.as_deref()),
         "findings": check.map(|check| &check.findings),

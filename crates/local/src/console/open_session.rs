@@ -225,6 +225,7 @@ pub(super) fn file_check_of(report: &FileReport) -> SessionFileCheck {
         health: report.health.unwrap_or(SessionHealth::Ok),
         unreadable_reason: None,
         messages: report.messages,
+        reach: report.reach,
         findings: count_by_rule(report),
         repairable: report.counts.fixable(false) > 0,
     }

@@ -306,6 +306,7 @@ impl From<&SessionOverview> for SessionFileCheck {
             health: overview.health,
             unreadable_reason: overview.error.clone(),
             messages: overview.messages,
+            reach: overview.reach,
             findings: overview.findings.clone(),
             repairable: overview.is_fixable,
         }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use foxwedge_sessions::SessionReach;
+
 use crate::session_health::SessionHealth;
 
 /// All known session files.
@@ -72,6 +74,8 @@ pub struct SessionFileCheck {
     pub unreadable_reason: Option<String>,
     /// Number of messages.
     pub messages: usize,
+    /// How much of it reaches the model; `None` if it cannot be read.
+    pub reach: Option<SessionReach>,
     /// Number of findings by rule label.
     pub findings: BTreeMap<String, usize>,
     /// Whether a repair would change the file.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use foxwedge_core::{CheckOptions, Draft, EditLog, Finding, Report, Severity, check, repair};
 use foxwedge_formats::OutlinedDocument;
-use foxwedge_sessions::{FindingEffect, ParsedSession};
+use foxwedge_sessions::{FindingEffect, ParsedSession, SessionReach};
 
-use crate::session_health::SessionHealth;
+use crate::{session_document::is_safely_fixable, session_health::SessionHealth};
 
 /// One conversation.
 pub struct InputDocument<'a> {
@@ -39,17 +39,21 @@ impl<'a> InputDocument<'a> {
         }
     }
 
-    /// Its health as a session.
-    pub fn health(&self) -> SessionHealth {
+    /// Its health as a session, and how much of it reaches the model.
+    pub fn rate(&self) -> (SessionHealth, Option<SessionReach>) {
         match &self.body {
             DocumentBody::Session(session) => {
-                SessionHealth::of(session.rate_findings(&self.check_options).worst())
+                let rated = session.rate_findings(&self.check_options);
+                let reach = session.reach(&rated, is_safely_fixable);
+                (SessionHealth::of(rated.worst()), Some(reach))
             }
             DocumentBody::Wire(_) => {
-                SessionHealth::of(self.report().counts.iter().map(|kind| match kind.severity {
+                let report = self.report();
+                let effects = report.counts.iter().map(|kind| match kind.severity {
                     Severity::Error => FindingEffect::Blocks,
                     Severity::Warning => FindingEffect::Tolerated,
-                }))
+                });
+                (SessionHealth::of(effects), None)
             }
         }
     }

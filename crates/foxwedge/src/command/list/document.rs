@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::ListedSessionRow;
 use foxwedge_local::{
     agents::SessionOrigin, calendar::format_timestamp, session_health::SessionHealth,
+    session_reach::ReachJson,
 };
 
 #[derive(Serialize)]
@@ -31,6 +32,8 @@ struct ListedSessionJson<'a> {
     modified: String,
     size: u64,
     messages: usize,
+    /// How much of it reaches the model; `null` if it cannot be read.
+    reach: Option<ReachJson>,
     health: SessionHealth,
     findings: &'a BTreeMap<String, usize>,
     /// Findings that its agent tolerates.
@@ -69,6 +72,7 @@ fn session_json(row: &ListedSessionRow) -> ListedSessionJson<'_> {
         modified: format_timestamp(modified.as_secs()),
         size: entry.size,
         messages: overview.messages,
+        reach: overview.reach.as_ref().map(ReachJson::from),
         health: overview.health,
         findings: &overview.findings,
         coped: &overview.tolerated,

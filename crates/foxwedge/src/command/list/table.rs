@@ -9,11 +9,13 @@ use std::{
 use anstyle::Style;
 
 use super::ListedSessionRow;
+use foxwedge_chat::PickerRow;
 use foxwedge_local::{
     agents,
     output::{BOLD, DIM, clean, pluralize, width},
     screen::{self, StyledLine, abbreviate_home, fit_columns, format_age, format_size, pad},
     session_health::SessionHealth,
+    session_reach::{UNREACHABLE, health_label},
     source::format_rule_counts,
 };
 
@@ -83,6 +85,31 @@ impl ListColumn {
     }
 }
 
+/// The sessions as rows of a list to choose from.
+pub(super) fn picker_rows(rows: &[ListedSessionRow], now: SystemTime) -> Vec<PickerRow> {
+    const COLUMNS: [ListColumn; 4] =
+        [ListColumn::SessionId, ListColumn::Age, ListColumn::Agent, ListColumn::Project];
+    let home = agents::home_folder();
+    let mut cells: Vec<SessionListCells> = rows
+        .iter()
+        .map(|row| SessionListCells::of(row, now, home.as_deref(), MAX_PROJECT_COLUMNS))
+        .collect();
+    shorten_statuses(&mut cells);
+    let layout = ListLayout::of(&cells);
+    let row = |cells: &SessionListCells| PickerRow {
+        status: (
+            cells.health.style(),
+            pad(&cells.text(ListColumn::Health), layout.width_of(ListColumn::Health)),
+        ),
+        text: COLUMNS
+            .iter()
+            .map(|column| layout.cell(*column, &cells.text(*column)))
+            .chain([cells.title.clone()])
+            .collect(),
+    };
+    cells.iter().map(row).collect()
+}
+
 /// Writes a header and one line for each session.
 pub(super) fn write(
     out: &mut dyn Write,
@@ -99,6 +126,10 @@ pub(super) fn write(
         rows.iter().map(|row| SessionListCells::of(row, now, home, MAX_PROJECT_COLUMNS)).collect();
     let mut layout = ListLayout::of(&cells);
     if let Some(columns) = terminal {
+        if layout.total() + MIN_TITLE_COLUMNS > columns {
+            shorten_statuses(&mut cells);
+            layout = ListLayout::of(&cells);
+        }
         for optional in ListColumn::OPTIONAL {
             if layout.total() + MIN_TITLE_COLUMNS > columns {
                 layout.remove(optional);
@@ -107,6 +138,7 @@ pub(super) fn write(
         if layout.total() + MIN_TITLE_COLUMNS > columns {
             let narrow = |row| SessionListCells::of(row, now, home, NARROW_PROJECT_COLUMNS);
             cells = rows.iter().map(narrow).collect();
+            shorten_statuses(&mut cells);
             layout = ListLayout { columns: layout.columns, ..ListLayout::of(&cells) };
         }
     }
@@ -115,6 +147,13 @@ pub(super) fn write(
         out.write_all(layout.line(cells).draw(terminal).as_bytes())?;
     }
     Ok(())
+}
+
+/// Leaves out the word that says what the share in a status is: `history missing (37 %)`.
+fn shorten_statuses(cells: &mut [SessionListCells]) {
+    for row in cells {
+        row.status = row.status.replace(UNREACHABLE, "");
+    }
 }
 
 /// The columns that are shown, and how wide each of them is.
@@ -186,6 +225,8 @@ impl ListLayout {
 /// The cells of one line.
 struct SessionListCells {
     health: SessionHealth,
+    /// The health, and the share of the history that is missing.
+    status: String,
     product: String,
     id: String,
     project: String,
@@ -215,6 +256,7 @@ impl SessionListCells {
         let project = overview.project.as_deref();
         SessionListCells {
             health: overview.health,
+            status: health_label(overview.health, overview.reach.as_ref()),
             product: row.entry.product.to_owned(),
             id: clean(&row.short_id),
             project: project
@@ -239,7 +281,7 @@ impl SessionListCells {
 
     fn text(&self, column: ListColumn) -> String {
         match column {
-            ListColumn::Health => format!("{} {}", self.health.sign(), self.health.label()),
+            ListColumn::Health => format!("{} {}", self.health.sign(), self.status),
             ListColumn::SessionId => self.id.clone(),
             ListColumn::Age => self.age.clone(),
             ListColumn::Project => self.project.clone(),

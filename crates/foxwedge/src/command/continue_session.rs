@@ -1,0 +1,106 @@
+//! `foxwedge continue`: starts the agent of a session on it, repaired if needed.
+
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use anyhow::bail;
+
+use crate::{
+    cli::ContinueArgs,
+    sessions::agent_start::{self, SessionReadiness},
+    target::{self, SingleTarget},
+};
+use foxwedge_local::{
+    agents::{self, LocalSessionEntry},
+    database,
+    outcome::{ResumeCommand, SessionRef},
+    output::{self, HelpfulError, clean},
+    session_overview::{SessionOverview, read_overview},
+};
+
+/// Repairs one session if needed, and starts its agent on it.
+pub(crate) fn run(args: ContinueArgs) -> anyhow::Result<ExitCode> {
+    let entry = match target::resolve_single(args.target.as_deref(), &args.agent)? {
+        SingleTarget::Session(entry) => *entry,
+        SingleTarget::File(path) => entry_of_file(&path)?,
+        SingleTarget::Stdin => {
+            bail!(HelpfulError::new("a session from stdin cannot be continued").help("name its id"))
+        }
+    };
+    if entry.is_sub_agent() {
+        bail!(
+            HelpfulError::new("a sub-agent is started by its session, not by the user")
+                .help("continue the session that started it")
+        );
+    }
+    let overview = read_overview(&entry);
+    let Some(mut resume) = session_ref(&entry, &overview).resume() else {
+        bail!(
+            HelpfulError::new(format!("{} has no command that resumes a session", entry.product))
+                .help("open it in the list of tasks of the extension")
+        );
+    };
+    resume.arguments.extend(args.arguments);
+    if args.print {
+        output::write_stdout(&format!("{resume}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let command = start_command(&resume)?;
+    if !args.no_fix
+        && agent_start::repair_first(&entry, &overview, &args.repair)
+            == SessionReadiness::StillBroken
+        && !agent_start::start_anyway(resume.program, false)
+    {
+        bail!(
+            HelpfulError::new("the session is still broken, so its agent was not started")
+                .help("--no-fix starts it anyway, on the session as it is")
+        );
+    }
+    agent_start::hand_over(command)
+}
+
+/// The session whose file this is.
+fn entry_of_file(path: &Path) -> anyhow::Result<LocalSessionEntry> {
+    let real = |path: &Path| database::canonicalize(path).ok();
+    let wanted = real(path);
+    let mut entries = agents::find(&[]).entries.into_iter();
+    let found = entries.find(|entry| wanted.is_some() && real(&entry.path) == wanted);
+    let Some(entry) = found else {
+        bail!(
+            HelpfulError::new(format!(
+                "{}: it is not where an agent finds it",
+                clean(&path.to_string_lossy())
+            ))
+            .help("`foxwedge list` lists the sessions that can be continued")
+        );
+    };
+    Ok(entry)
+}
+
+/// The session with its id and folder; what the file does not say comes from its location.
+pub(crate) fn session_ref(entry: &LocalSessionEntry, overview: &SessionOverview) -> SessionRef {
+    // A folder that is only a name derived from a path leads nowhere.
+    let folder = overview.project.clone().filter(|folder| Path::new(folder).is_absolute());
+    let id = overview.id.clone().unwrap_or_else(|| entry.id.clone());
+    SessionRef { agent: entry.agent, id: Some(id), folder }
+}
+
+/// The command, ready to start.
+fn start_command(resume: &ResumeCommand) -> Result<Command, HelpfulError> {
+    let Some(program) = agent_start::find_program(resume.program) else {
+        return Err(HelpfulError::new(format!("`{}` is not on PATH", resume.program))
+            .help(format!("where it is installed, type: `{resume}`")));
+    };
+    let mut command = Command::new(program);
+    command.args(&resume.arguments);
+    if let Some(folder) = &resume.folder {
+        if !Path::new(folder).is_dir() {
+            return Err(HelpfulError::new(format!("its folder `{folder}` does not exist"))
+                .help(format!("the agent finds the session only there: `{resume}`")));
+        }
+        command.current_dir(folder);
+    }
+    Ok(command)
+}

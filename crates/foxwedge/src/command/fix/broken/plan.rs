@@ -1,0 +1,111 @@
+//! The plan of `fix --broken`, one line for each session.
+
+use super::{PlanVerdict, PlannedSession};
+use foxwedge_local::{
+    agents::{self, session_lookup},
+    output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
+    screen::{abbreviate_home, pad},
+    session_reach::health_label,
+    source::format_rule_counts,
+};
+
+/// Lines of a plan before the question. `--dry-run` prints all of them.
+pub(super) const MAX_LINES: usize = 40;
+
+/// Formats the plan. `total` is the number of all sessions.
+pub(super) fn format(planned: &[PlannedSession], total: usize, max_lines: usize) -> String {
+    if planned.is_empty() {
+        return format!("{}: nothing to repair.\n", pluralize(total, "session"));
+    }
+    let repairs = planned.iter().filter(|one| one.verdict == PlanVerdict::Repair).count();
+    let mut text = format!(
+        "{} {} of {}{}\n",
+        paint(BOLD, "Would repair"),
+        repairs,
+        pluralize(total, "session"),
+        match planned.len() - repairs {
+            0 => ":".to_owned(),
+            skipped => format!(", and skip {skipped}:"),
+        }
+    );
+    let ids = session_lookup::shorten_ids(planned.iter().map(|one| one.entry.id.as_str()));
+    let lines: Vec<PlanLine> =
+        planned.iter().zip(ids).map(|(one, id)| PlanLine::of(one, id)).collect();
+    let widest = |cell: fn(&PlanLine) -> &str| {
+        lines.iter().take(max_lines).map(|line| width(cell(line))).max().unwrap_or(0)
+    };
+    let widths = [
+        widest(|line| &line.id),
+        widest(|line| line.product),
+        widest(|line| &line.project),
+        widest(|line| &line.status),
+    ];
+    for line in lines.iter().take(max_lines) {
+        text.push_str(&line.draw(widths));
+    }
+    if lines.len() > max_lines {
+        let more = lines.len() - max_lines;
+        text.push_str(&format!("  … and {more} more; --dry-run lists all of them\n"));
+    }
+    text
+}
+
+/// The cells of one line.
+struct PlanLine {
+    id: String,
+    product: &'static str,
+    project: String,
+    status: String,
+    /// What is repaired, or why it is not.
+    note: String,
+    is_repaired: bool,
+}
+
+impl PlanLine {
+    fn of(one: &PlannedSession, id: &str) -> PlanLine {
+        let home = agents::home_folder();
+        let project = one.overview.project.as_deref().unwrap_or_default();
+        let rules = format_rule_counts(&one.overview.findings);
+        PlanLine {
+            id: clean(id),
+            product: one.entry.product,
+            project: clean(&cut(&abbreviate_home(project, home.as_deref()), 32)),
+            status: health_label(one.overview.health, one.overview.reach.as_ref()),
+            note: match &one.verdict {
+                PlanVerdict::Repair => describe_repair(one, &rules),
+                PlanVerdict::Skip(why) => {
+                    let why = clean(&cut(why, 120));
+                    if rules.is_empty() { why } else { format!("{why} ({rules})") }
+                }
+            },
+            is_repaired: one.verdict == PlanVerdict::Repair,
+        }
+    }
+
+    fn draw(&self, [id, product, project, status]: [usize; 4]) -> String {
+        let verb = match self.is_repaired {
+            true => paint(GOOD, "repair"),
+            false => paint(WARNING, "skip  "),
+        };
+        format!(
+            "  {verb}  {}  {}  {}  {}  {}\n",
+            paint(BOLD, pad(&self.id, id)),
+            pad(self.product, product),
+            pad(&self.project, project),
+            pad(&self.status, status),
+            paint(DIM, &self.note),
+        )
+    }
+}
+
+/// The broken rules, and how many messages the agent sees before and after.
+fn describe_repair(one: &PlannedSession, rules: &str) -> String {
+    let before = one.overview.reach.map(|reach| reach.before.messages);
+    let after = one.report().and_then(|report| report.reach).map(|reach| reach.before.messages);
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            format!("{rules}; the agent sees {after} messages instead of {before}")
+        }
+        _ => rules.to_owned(),
+    }
+}

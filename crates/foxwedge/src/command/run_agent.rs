@@ -1,0 +1,104 @@
+//! `foxwedge run`: starts a program. If it is an agent that resumes a session, the session is
+//! repaired first.
+
+use std::{
+    env,
+    ffi::OsString,
+    path::Path,
+    process::{Command, ExitCode},
+};
+
+use foxwedge_sessions::SessionAgent;
+
+use crate::{
+    cli::{RepairArgs, RunArgs},
+    sessions::{
+        agent_start::{self, SessionReadiness},
+        project_filter::ProjectFilter,
+    },
+};
+use foxwedge_local::{
+    agents::{self, LocalSessionEntry},
+    outcome::SessionRef,
+    output::{HelpfulError, clean},
+    session_overview::read_overview,
+};
+
+/// Arguments by which agents are told to resume a session.
+const RESUME_WORDS: [&str; 10] =
+    ["resume", "continue", "--resume", "--continue", "--session", "--last", "-r", "-c", "-C", "-S"];
+
+/// Repairs the sessions that the command resumes, and starts it.
+pub(crate) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
+    let mut words = args.command.into_iter();
+    let program = words.next().unwrap_or_default();
+    let arguments: Vec<OsString> = words.collect();
+    let name = program.to_string_lossy().into_owned();
+    let Some(path) = agent_start::find_program(&name) else {
+        return Err(HelpfulError::new(format!("`{}` is not on PATH", clean(&name)))
+            .help("name a program, with its arguments: `foxwedge run -- claude --resume ID`")
+            .into());
+    };
+    if let Some(agent) = agent_of(&path) {
+        let readiness = repair_resumed(agent, &arguments, &args.repair);
+        if readiness == SessionReadiness::StillBroken && !agent_start::start_anyway(&name, true) {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    let mut command = Command::new(path);
+    command.args(arguments);
+    agent_start::hand_over(command)
+}
+
+/// The agent whose program this is.
+fn agent_of(program: &Path) -> Option<SessionAgent> {
+    let name = program.file_stem()?.to_str()?;
+    SessionAgent::on_machine().find(|&agent| {
+        let session = SessionRef { agent, id: Some(String::new()), folder: None };
+        session.resume().is_some_and(|command| command.program == name)
+    })
+}
+
+/// Repairs the sessions that the arguments name; if they name none, those of the current folder.
+fn repair_resumed(
+    agent: SessionAgent,
+    arguments: &[OsString],
+    flags: &RepairArgs,
+) -> SessionReadiness {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let is_resume_word = |word: &&str| {
+        RESUME_WORDS.contains(word)
+            || word.split_once('=').is_some_and(|(flag, _)| RESUME_WORDS.contains(&flag))
+    };
+    if !words.iter().any(is_resume_word) {
+        return SessionReadiness::Ready;
+    }
+    let mut readiness = SessionReadiness::Ready;
+    let mut note = |one: SessionReadiness| {
+        if one == SessionReadiness::StillBroken {
+            readiness = one;
+        }
+    };
+    let entries = agents::find(&[agent]).entries;
+    let named: Vec<&LocalSessionEntry> =
+        entries.iter().filter(|entry| is_named(entry, &words)).collect();
+    if !named.is_empty() {
+        named.into_iter().for_each(|entry| note(agent_start::check_and_repair(entry, flags)));
+        return readiness;
+    }
+    let Ok(folder) = env::current_dir() else { return readiness };
+    let folder = ProjectFilter::new(&folder);
+    for entry in entries.iter().filter(|entry| !entry.is_sub_agent()) {
+        let overview = read_overview(entry);
+        if folder.contains(overview.project.as_deref()) {
+            note(agent_start::repair_first(entry, &overview, flags));
+        }
+    }
+    readiness
+}
+
+/// Whether an argument is the id of a session, or ends in it: `--resume=ID`.
+fn is_named(entry: &LocalSessionEntry, words: &[&str]) -> bool {
+    let value = |word: &str| word.split_once('=').map_or(word.to_owned(), |(_, id)| id.to_owned());
+    words.iter().any(|word| value(word).eq_ignore_ascii_case(&entry.id))
+}

@@ -1,0 +1,147 @@
+//! `foxwedge continue` and `foxwedge run`: an agent is started on a session that was repaired first.
+
+use std::{fs, path::PathBuf};
+
+use crate::{
+    homes::{CLAUDE, CLINE, KILLED, home, killed_path},
+    sandbox::{Ran, Sandbox},
+};
+
+/// A home whose sessions have a project folder that exists, and a program that says how it was started.
+fn stage() -> (Sandbox, PathBuf) {
+    let sandbox = home();
+    let project = sandbox.home().join("shop");
+    fs::create_dir_all(&project).unwrap();
+    let path = sandbox.home().join(killed_path());
+    let text = fs::read_to_string(&path).unwrap();
+    let shop = project.to_string_lossy().into_owned();
+    assert!(text.contains("\"cwd\":\"/w\""), "{text}");
+    fs::write(&path, text.replace("\"cwd\":\"/w\"", &format!("\"cwd\":\"{shop}\""))).unwrap();
+    (sandbox, project)
+}
+
+/// Puts a program into a folder of its own.
+fn install(sandbox: &Sandbox, name: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = sandbox.home().join("programs");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, "#!/bin/sh\necho \"$0 $* in $PWD\"\nexit 2\n").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", folder.to_string_lossy())
+}
+
+fn is_repaired(sandbox: &Sandbox) -> bool {
+    let text = fs::read_to_string(sandbox.home().join(killed_path())).unwrap();
+    text.contains("[foxwedge] Interrupted")
+}
+
+fn started(ran: &Ran, arguments: &str, project: &std::path::Path) {
+    let line = format!("{arguments} in {}\n", project.to_string_lossy());
+    assert!(ran.out.ends_with(&line), "{}", ran.all());
+    // The exit code is that of the agent.
+    assert_eq!(ran.code, 2, "{}", ran.all());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_session_is_repaired_and_its_agent_started_in_its_folder() {
+    let (sandbox, project) = stage();
+    let path = install(&sandbox, "claude");
+    let ran = sandbox.run_with("PATH", &path, &["continue", KILLED, "--", "--model", "opus"]);
+    started(&ran, &format!("claude --resume {KILLED} --model opus"), &project);
+    assert!(ran.err.contains("Fixed 1 finding"), "{}", ran.err);
+    assert!(is_repaired(&sandbox));
+    let again = sandbox.run_with("PATH", &path, &["continue", KILLED]);
+    started(&again, &format!("claude --resume {KILLED}"), &project);
+    assert_eq!(again.err, "", "nothing to repair");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_session_can_be_continued_as_it_is() {
+    let (sandbox, project) = stage();
+    let path = install(&sandbox, "claude");
+    let ran = sandbox.run_with("PATH", &path, &["continue", KILLED, "--no-fix"]);
+    started(&ran, &format!("claude --resume {KILLED}"), &project);
+    assert!(!is_repaired(&sandbox));
+    let printed = sandbox.run(&["continue", KILLED, "--print"]);
+    let shop = project.to_string_lossy();
+    assert_eq!(printed.out, format!("cd {shop} && claude --resume {KILLED}\n"));
+}
+
+#[test]
+fn what_cannot_be_continued_is_said_before_anything_is_changed() {
+    let (sandbox, _) = stage();
+    let nowhere = |arguments: &[&str]| sandbox.run_with("PATH", "/nonexistent", arguments);
+    let ran = nowhere(&["continue", KILLED]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("`claude` is not on PATH"), "{}", ran.err);
+    assert!(ran.err.contains(&format!("claude --resume {KILLED}`")), "{}", ran.err);
+    assert!(!is_repaired(&sandbox));
+    let ran = nowhere(&["continue", CLINE]);
+    assert!(ran.code == 2 && ran.err.contains("no command that resumes"), "{}", ran.all());
+    sandbox.write("s.jsonl", "{}");
+    let ran = nowhere(&["continue", "s.jsonl"]);
+    assert!(ran.code == 2 && ran.err.contains("not where an agent finds it"), "{}", ran.all());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_session_whose_folder_is_gone_is_not_started_elsewhere() {
+    let sandbox = home();
+    let path = install(&sandbox, "claude");
+    let ran = sandbox.run_with("PATH", &path, &["continue", CLAUDE]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("its folder `/w` does not exist"), "{}", ran.err);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_command_that_resumes_a_session_gets_it_repaired() {
+    let (sandbox, _) = stage();
+    let path = install(&sandbox, "claude");
+    let here = sandbox.path("");
+    let here = fs::canonicalize(here).unwrap();
+    let ran = sandbox.run_with("PATH", &path, &["run", "--", "claude", "-p", "hello"]);
+    started(&ran, "claude -p hello", &here);
+    assert!(!is_repaired(&sandbox), "a new session needs no other");
+    let ran = sandbox.run_with("PATH", &path, &["run", "--", "claude", "--resume", KILLED]);
+    started(&ran, &format!("claude --resume {KILLED}"), &here);
+    assert!(is_repaired(&sandbox) && ran.err.contains("Fixed 1 finding"), "{}", ran.all());
+}
+
+#[test]
+#[cfg(unix)]
+fn without_an_id_the_sessions_of_the_folder_are_repaired() {
+    let (sandbox, project) = stage();
+    let path = install(&sandbox, "claude");
+    let run = |folder: &std::path::Path| {
+        let mut command = sandbox.command(&["run", "claude", "--continue"]);
+        command.env("PATH", &path).current_dir(folder).output().unwrap()
+    };
+    run(&sandbox.path(""));
+    assert!(!is_repaired(&sandbox), "it belongs to another folder");
+    let output = run(&project);
+    assert!(is_repaired(&sandbox), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+#[cfg(unix)]
+fn other_programs_are_just_started() {
+    let sandbox = home();
+    let path = install(&sandbox, "mytool");
+    let here = fs::canonicalize(sandbox.path("")).unwrap();
+    let ran = sandbox.run_with("PATH", &path, &["run", "--", "mytool", "--resume", KILLED]);
+    started(&ran, &format!("mytool --resume {KILLED}"), &here);
+    assert_eq!(ran.err, "");
+    let ran = sandbox.run_with("PATH", &path, &["run", "--", "nosuchtool"]);
+    assert!(ran.code == 2 && ran.err.contains("`nosuchtool` is not on PATH"), "{}", ran.all());
+}
+
+#[test]
+fn a_list_to_choose_from_needs_a_terminal() {
+    let ran = home().run(&["list", "-i"]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("there is no terminal to choose on"), "{}", ran.err);
+}
