@@ -274,7 +274,7 @@ fn initialize(params: &Value) -> (AcpRevision, Value) {
     let asked = params.get("protocolVersion").and_then(Value::as_u64).unwrap_or(1);
     if asked >= 2 {
         let prompt = json!({ "image": {}, "embeddedContext": {} });
-        let session = json!({ "prompt": prompt, "mcp": { "stdio": {}, "http": {} } });
+        let session = json!({ "prompt": prompt, "mcp": { "stdio": {}, "http": {}, "sse": {} } });
         let capabilities = json!({ "session": session });
         let result = json!({ "protocolVersion": 2, "info": info, "capabilities": capabilities });
         return (AcpRevision::V2, result);
@@ -282,7 +282,7 @@ fn initialize(params: &Value) -> (AcpRevision, Value) {
     let capabilities = json!({
         "loadSession": true,
         "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
-        "mcpCapabilities": { "http": true, "sse": false },
+        "mcpCapabilities": { "http": true, "sse": true },
         "sessionCapabilities": { "list": {}, "resume": {}, "close": {} },
     });
     let result = json!({

@@ -17,11 +17,13 @@ mod runs;
 mod serve;
 mod scripted;
 mod chat;
+mod mcp;
 mod rpc;
 
 pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode};
+pub(crate) use mcp::{McpAction, McpArgs};
 pub(crate) use repair::RepairArgs;
 pub(crate) use rpc::RpcArgs;
 pub(crate) use runs::{
@@ -106,6 +108,8 @@ pub(crate) enum CliCommand {
     /// Be the agent of an editor, over the Agent Client Protocol
     #[command(mut_arg("root", |arg| arg.hide(true)))]
     Acp(Box<AgentArgs>),
+    /// Log in at MCP servers, and out
+    Mcp(McpArgs),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),
     /// Print the environment variables that point clients at the gateway

@@ -15,6 +15,7 @@ pub(crate) mod runs;
 pub(crate) mod store;
 pub(crate) mod acp;
 pub(crate) mod chat;
+pub(crate) mod mcp;
 pub(crate) mod serve;
 pub(crate) mod env;
 pub(crate) mod scripted;

@@ -57,6 +57,7 @@ fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
         CliCommand::Store(args) => command::store::run(*args),
         CliCommand::Chat(args) => command::chat::run(*args),
         CliCommand::Acp(args) => command::acp::run(*args),
+        CliCommand::Mcp(args) => command::mcp::run(args),
         CliCommand::Serve(args) => command::serve::run(*args),
         CliCommand::Env(args) => command::env::run(args),
         CliCommand::Scripted(args) => command::scripted::run(args),

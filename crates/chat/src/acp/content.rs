@@ -60,7 +60,11 @@ pub(super) fn mcp_servers(servers: &Value) -> Map<String, Value> {
             entries.filter_map(pair).collect::<Map<String, Value>>()
         };
         let described = match server.get("url") {
-            Some(url) => json!({ "type": "http", "url": url, "headers": pairs("headers") }),
+            Some(url) => {
+                let is_sse = server.get("type").is_some_and(|kind| kind == "sse");
+                let kind = if is_sse { "sse" } else { "http" };
+                json!({ "type": kind, "url": url, "headers": pairs("headers") })
+            }
             None => {
                 let args = server.get("args").filter(|args| args.is_array());
                 let args = args.cloned().unwrap_or_else(|| json!([]));

@@ -7,7 +7,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Requests and files", &["check", "fix", "undo", "convert", "compact", "explain"]),
     ("Sessions of agents", &["list", "show", "resume", "export", "fork"]),
     ("Gateway", &["serve", "env"]),
-    ("Agents and runs", &["chat", "acp", "follow", "runs", "store"]),
+    ("Agents and runs", &["chat", "acp", "mcp", "follow", "runs", "store"]),
     ("Rules", &["rule", "rules"]),
     ("Other", &["demo", "rpc", "scripted", "completions", "man", "help"]),
 ];
