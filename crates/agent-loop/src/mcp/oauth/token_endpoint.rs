@@ -79,16 +79,14 @@ impl OauthHttp {
         what: &str,
         url: &str,
     ) -> Result<Option<D>, LoginError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        let (status, body) = self.send(what, url, Method::GET, headers, Bytes::new()).await?;
-        match status {
-            StatusCode::OK => {
+        let sent = self.send(what, url, Method::GET, HeaderMap::new(), Bytes::new()).await?;
+        match sent {
+            (StatusCode::OK, body) => {
                 let read = serde_json::from_slice(&body);
                 read.map(Some).map_err(|_| LoginError::new(format!("{what} cannot be read")))
             }
-            status if status.is_client_error() => Ok(None),
-            status => Err(LoginError::new(format!("{what} cannot be read: HTTP {status}"))),
+            (status, _) if status.is_client_error() => Ok(None),
+            (status, _) => Err(LoginError::new(format!("{what} cannot be read: HTTP {status}"))),
         }
     }
 
@@ -99,9 +97,8 @@ impl OauthHttp {
         url: &str,
         body: &Value,
     ) -> Result<(StatusCode, Value), LoginError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, json)]);
         let body = Bytes::from(body.to_string());
         let (status, body) = self.send(what, url, Method::POST, headers, body).await?;
         Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
@@ -115,16 +112,13 @@ impl OauthHttp {
         client: &OauthClient,
         fields: &[(&str, &str)],
     ) -> Result<(StatusCode, Value), LoginError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let form = HeaderValue::from_static("application/x-www-form-urlencoded");
-        headers.insert(header::CONTENT_TYPE, form);
+        let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, form)]);
         let mut fields = fields.to_vec();
         match &client.secret {
             Some(secret) if client.uses_basic => {
-                let pair = format!("{}:{}", encode(&client.id), encode(secret));
-                let value = format!("Basic {}", STANDARD.encode(pair));
-                let value = HeaderValue::from_str(&value);
+                let pair = STANDARD.encode(format!("{}:{}", encode(&client.id), encode(secret)));
+                let value = HeaderValue::from_str(&format!("Basic {pair}"));
                 let mut value =
                     value.map_err(|_| LoginError::new("the secret of the client is no header"))?;
                 value.set_sensitive(true);
@@ -177,9 +171,10 @@ impl OauthHttp {
         what: &str,
         url: &str,
         method: Method,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
         body: Bytes,
     ) -> Result<(StatusCode, Bytes), LoginError> {
+        headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let failed = |why: String| LoginError::new(format!("{what} cannot be reached: {why}"));
         let address = address::parse(url).map_err(|why| failed(why.to_owned()))?;
         if !address.target.tls && !(self.is_local && is_loopback_host(&address.target.host)) {
