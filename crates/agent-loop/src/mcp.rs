@@ -16,6 +16,7 @@ mod pipe;
 mod events;
 mod http_client;
 mod sse_transport;
+mod login_store;
 mod oauth;
 mod notifications;
 mod client_handler;
@@ -28,7 +29,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foxwedge_tools::Tool;
 use tokio::time::Instant;
 
-pub use oauth::{LoginError, LoginReport, LoginStore, LogoutOutcome, login, logout};
+pub use login_store::LoginStore;
+pub use oauth::{LoginError, LoginReport, LogoutOutcome, login, logout};
 pub use server::{McpEnvironment, McpError, McpServer, McpTransport, OauthSettings};
 
 use reconnect::{McpTool, ServerLink};

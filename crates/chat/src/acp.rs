@@ -274,7 +274,7 @@ fn initialize(params: &Value) -> (AcpRevision, Value) {
     let asked = params.get("protocolVersion").and_then(Value::as_u64).unwrap_or(1);
     if asked >= 2 {
         let prompt = json!({ "image": {}, "embeddedContext": {} });
-        let session = json!({ "prompt": prompt, "mcp": { "stdio": {}, "http": {}, "sse": {} } });
+        let session = json!({ "prompt": prompt, "mcp": { "stdio": {}, "http": {} } });
         let capabilities = json!({ "session": session });
         let result = json!({ "protocolVersion": 2, "info": info, "capabilities": capabilities });
         return (AcpRevision::V2, result);

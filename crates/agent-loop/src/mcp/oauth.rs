@@ -8,7 +8,6 @@
 
 mod callback;
 mod discovery;
-mod login_store;
 mod server_login;
 mod token_endpoint;
 
@@ -22,16 +21,16 @@ use tokio::time::timeout;
 use self::{
     callback::{CallbackAnswer, CallbackListener},
     discovery::{AuthorizationServer, BearerChallenge, LoginTarget, discover},
-    login_store::SavedLogin,
     token_endpoint::{
-        OauthClient, OauthHttp, TokenError, code_challenge, describe_error, encode_form, printable,
-        random_text,
+        OauthHttp, TokenError, code_challenge, describe_error, encode_form, printable, random_text,
     },
 };
-use super::{McpEnvironment, McpServer, McpTransport, address};
+use super::{
+    McpEnvironment, McpServer, McpTransport, address,
+    login_store::{LoginStore, OauthClient, SavedLogin},
+};
 use foxwedge_upstream::http::HttpRequest;
 
-pub use login_store::LoginStore;
 pub(super) use server_login::ServerLogin;
 
 /// Why a login failed.
@@ -159,7 +158,7 @@ pub async fn login(
         scope,
         missing_scope: None,
     };
-    saved.apply(reply);
+    reply.apply_to(&mut saved);
     let report = LoginReport {
         issuer: saved.issuer.clone(),
         scope: saved.scope.clone(),

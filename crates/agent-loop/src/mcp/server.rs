@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use foxwedge_upstream::{SecretText, http};
 
-use super::LoginStore;
+use super::login_store::LoginStore;
 
 /// A configured server.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -167,10 +167,12 @@ mod tests {
         let servers = json!([
             {"name":"files","command":"/bin/files","args":["."],"env":[{"name":"A","value":"b"}]},
             {"type":"http","name":"wiki","url":"https://w/mcp","headers":[]},
+            {"type":"sse","name":"older","url":"https://w/sse","headers":[]},
         ]);
         let expected = json!({
             "files": {"command":"/bin/files","args":["."],"env":{"A":"b"}},
             "wiki": {"type":"http","url":"https://w/mcp","headers":{}},
+            "older": {"type":"sse","url":"https://w/sse","headers":{}},
         });
         assert_eq!(Value::Object(mcp_servers(&servers)), expected);
         assert!(mcp_servers(&Value::Null).is_empty());

@@ -2,7 +2,7 @@
 //! protected resource (RFC 9728) and of the authorization server (RFC 8414, OpenID Connect).
 
 use http::{HeaderMap, header};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::{LoginError, token_endpoint::OauthHttp};
 use crate::mcp::address::{self, ServerAddress};
@@ -90,9 +90,9 @@ fn read_value(text: &str) -> (String, &str) {
 #[derive(Deserialize)]
 struct ResourceMetadata {
     resource: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     authorization_servers: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     scopes_supported: Vec<String>,
 }
 
@@ -104,15 +104,22 @@ pub(super) struct AuthorizationServer {
     pub(super) token_endpoint: String,
     pub(super) registration_endpoint: Option<String>,
     pub(super) revocation_endpoint: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub(super) scopes_supported: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     code_challenge_methods_supported: Vec<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub(super) token_endpoint_auth_methods_supported: Vec<String>,
     /// Whether the answer of the browser names the issuer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub(super) authorization_response_iss_parameter_supported: bool,
+}
+
+/// Some servers write `null` for what they do not have.
+fn null_as_default<'d, D: Deserializer<'d>, T: Default + Deserialize<'d>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Where and for what to log in.

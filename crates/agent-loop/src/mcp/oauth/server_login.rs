@@ -10,9 +10,9 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::{
     discovery::BearerChallenge,
-    login_store::{LoginStore, SavedLogin},
     token_endpoint::{OauthHttp, TokenError, printable},
 };
+use crate::mcp::login_store::{LoginStore, SavedLogin};
 use foxwedge_upstream::http::HttpClient;
 
 /// The login at a server.
@@ -133,7 +133,7 @@ impl ServerLogin {
             ("resource", &*login.resource),
         ];
         match self.http.request_tokens(&login.token_endpoint, &login.client, &fields).await {
-            Ok(reply) => login.apply(reply),
+            Ok(reply) => reply.apply_to(&mut login),
             Err(TokenError::InvalidGrant(_)) => {
                 // It is of no use any more.
                 login.refresh_token = None;

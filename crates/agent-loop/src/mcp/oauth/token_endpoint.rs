@@ -9,12 +9,15 @@ use base64::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::LoginError;
-use crate::mcp::address;
+use crate::mcp::{
+    address,
+    login_store::{OauthClient, SavedLogin},
+};
 use foxwedge_upstream::{
     http::{HttpClient, HttpRequest, HttpResponse},
     is_loopback_host,
@@ -29,25 +32,29 @@ const MAX_ERROR_CHARS: usize = 200;
 /// Everything that is reserved in a form.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A client of an authorization server, as it is kept with the login.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct OauthClient {
-    pub(super) id: String,
-    pub(super) secret: Option<String>,
-    /// Whether the secret is sent in a header instead of the form.
-    #[serde(default)]
-    pub(super) uses_basic: bool,
-}
-
 /// New tokens.
 #[derive(Deserialize)]
 pub(super) struct TokenReply {
-    pub(super) access_token: String,
+    access_token: String,
     #[serde(default)]
     token_type: String,
-    pub(super) refresh_token: Option<String>,
-    pub(super) expires_in: Option<u64>,
-    pub(super) scope: Option<String>,
+    refresh_token: Option<String>,
+    expires_in: Option<Value>,
+    scope: Option<String>,
+}
+
+impl TokenReply {
+    /// Puts the tokens into a login. A refresh token stays until there is a new one.
+    pub(super) fn apply_to(self, login: &mut SavedLogin) {
+        // Some servers write the number as a text.
+        login.set_lifetime(match &self.expires_in {
+            Some(Value::String(text)) => text.parse().ok(),
+            number => number.as_ref().and_then(Value::as_u64),
+        });
+        login.access_token = self.access_token;
+        login.refresh_token = self.refresh_token.or_else(|| login.refresh_token.take());
+        login.scope = self.scope.or_else(|| login.scope.take());
+    }
 }
 
 /// Why a token endpoint gave no tokens.

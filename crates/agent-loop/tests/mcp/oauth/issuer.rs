@@ -141,6 +141,8 @@ fn respond(
                 "authorization_endpoint": format!("{origin}/authorize?tenant=1"),
                 "token_endpoint": format!("{origin}/token"),
                 "revocation_endpoint": format!("{origin}/revoke"),
+                "registration_endpoint": null,
+                "code_challenge_methods_supported": null,
                 "scopes_supported": ["read", "offline_access"],
                 "token_endpoint_auth_methods_supported": script.auth_methods,
                 "authorization_response_iss_parameter_supported": true,
@@ -239,7 +241,8 @@ fn issue_tokens(
         "scope": state.scope,
     });
     if let Some(seconds) = script.expires_in {
-        reply["expires_in"] = json!(seconds);
+        // A text, as some servers write it.
+        reply["expires_in"] = json!(seconds.to_string());
     }
     if script.refreshes {
         reply["refresh_token"] = json!(format!("canary-refresh-{}", state.issued));

@@ -11,8 +11,6 @@ use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use super::token_endpoint::{OauthClient, TokenReply};
-
 const FILE_NAME: &str = "mcp-logins.json";
 /// Size limit of the file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -26,6 +24,16 @@ const EXPIRY_MARGIN_SECONDS: u64 = 30;
 #[derive(Clone, Debug)]
 pub struct LoginStore {
     file: PathBuf,
+}
+
+/// A client of an authorization server.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct OauthClient {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
+    /// Whether the secret is sent in a header instead of the form.
+    #[serde(default)]
+    pub(super) uses_basic: bool,
 }
 
 /// A login at one server. It holds secrets, so it has no `Debug`.
@@ -51,12 +59,9 @@ pub(super) struct SavedLogin {
 }
 
 impl SavedLogin {
-    /// Takes over the tokens of a reply. A refresh token stays until there is a new one.
-    pub(super) fn apply(&mut self, reply: TokenReply) {
-        self.access_token = reply.access_token;
-        self.refresh_token = reply.refresh_token.or_else(|| self.refresh_token.take());
-        self.expires_at = reply.expires_in.map(|seconds| now().saturating_add(seconds));
-        self.scope = reply.scope.or_else(|| self.scope.take());
+    /// Sets when the access token expires.
+    pub(super) fn set_lifetime(&mut self, seconds: Option<u64>) {
+        self.expires_at = seconds.map(|seconds| now().saturating_add(seconds));
     }
 
     pub(super) fn is_expired(&self) -> bool {
