@@ -54,7 +54,7 @@ pub(crate) async fn log_in_at(
             true => "Your browser opens the login page. If it does not, open this address",
             false => "Open this address in a browser on this machine",
         };
-        output::write_stderr(&format!("{lead}:\n\n{}\n\n", clean(address)));
+        output::write_stderr(&format!("Login at `{name}`. {lead}:\n\n{}\n\n", clean(address)));
     };
     let report = mcp::login(server, environment, show).await.map_err(|error| {
         let failed =
@@ -110,9 +110,14 @@ fn resolve(options: McpLoginOptions) -> anyhow::Result<(McpServer, McpEnvironmen
     let is_url = options.server.starts_with("https://") || options.server.starts_with("http://");
     let mut server = if is_url {
         let line = format!("server={}", options.server);
-        mcp::config::parse_line(&line).map_err(|error| {
+        let mut server = mcp::config::parse_line(&line).map_err(|error| {
             HelpfulError::new(clean(&error.what)).help("a URL looks like https://…/mcp")
-        })?
+        })?;
+        // The path may hold a key.
+        if let Some(host) = options.server.split(['/', '?']).nth(2) {
+            server.name = host.to_owned();
+        }
+        server
     } else {
         find_server(&options.server, options.mcp_config.as_deref())?
     };
