@@ -184,7 +184,8 @@ impl OauthHttp {
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let failed = |why: String| LoginError::new(format!("{what} cannot be reached: {why}"));
         let address = address::parse(url).map_err(|why| failed(why.to_owned()))?;
-        if !address.target.tls && !(self.is_local && is_loopback_host(&address.target.host)) {
+        let stays_here = self.is_local && is_loopback_host(&address.target.host);
+        if !address.target.tls && !stays_here {
             return Err(failed("its address does not start with `https://`".to_owned()));
         }
         let request = HttpRequest { method, path: &address.path, headers: &headers, body };
