@@ -15,6 +15,9 @@ mod process;
 mod pipe;
 mod events;
 mod http_client;
+mod sse_transport;
+mod login_store;
+mod oauth;
 mod notifications;
 mod client_handler;
 mod session;
@@ -26,7 +29,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foxwedge_tools::Tool;
 use tokio::time::Instant;
 
-pub use server::{McpEnvironment, McpError, McpServer, McpTransport};
+pub use login_store::LoginStore;
+pub use oauth::{LoginError, LoginReport, LogoutOutcome, login, logout};
+pub use server::{McpEnvironment, McpError, McpServer, McpTransport, OauthSettings};
 
 use reconnect::{McpTool, ServerLink};
 use tool_list::ListedTool;
@@ -51,7 +56,7 @@ pub async fn connect(
     environment: &McpEnvironment,
 ) -> Result<McpConnection, McpError> {
     let (session, tools, mut notes) = session::open_with_tools(server, environment).await?;
-    if let McpTransport::Http { url, .. } = &server.transport
+    if let Some(url) = server.transport.url()
         && address::parse(url).is_ok_and(|address| address.unencrypted)
     {
         notes.push(

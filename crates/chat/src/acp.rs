@@ -282,7 +282,7 @@ fn initialize(params: &Value) -> (AcpRevision, Value) {
     let capabilities = json!({
         "loadSession": true,
         "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
-        "mcpCapabilities": { "http": true, "sse": false },
+        "mcpCapabilities": { "http": true, "sse": true },
         "sessionCapabilities": { "list": {}, "resume": {}, "close": {} },
     });
     let result = json!({

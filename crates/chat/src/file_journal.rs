@@ -62,7 +62,7 @@ pub(crate) type RestoredFile = (PathBuf, Result<(), RestoreError>);
 impl FileJournal {
     /// A journal in the state folder of the user.
     pub(crate) fn here() -> FileJournal {
-        let root = UserFolders::Environment.state().ok().map(|state| state.join("chat-files"));
+        let root = copies_root();
         if let Some(root) = &root {
             remove_old(root);
         }
@@ -125,9 +125,7 @@ impl FileJournal {
 
     fn folder(&self) -> Option<PathBuf> {
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        let is_safe = !session.is_empty() && session.chars().all(is_name);
-        self.root.as_ref().filter(|_| is_safe).map(|root| root.join(session))
+        session_folder(self.root.as_deref()?, &session)
     }
 
     fn write_copy(&self, call: &str, change: &FileChange) -> io::Result<()> {
@@ -159,6 +157,29 @@ impl FileChangeObserver for FileJournal {
         let _ = self.write_copy(call_id, &change);
         self.recent.insert(call_id, change);
     }
+}
+
+/// Removes the copies of files that a deleted session kept for `/undo files`.
+///
+/// # Errors
+/// If they cannot be removed.
+pub fn remove_file_copies(session: &str) -> io::Result<()> {
+    let folder = copies_root().and_then(|root| session_folder(&root, session));
+    match folder.map(fs::remove_dir_all) {
+        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The folder of all copies; `None` if there is no place for them.
+fn copies_root() -> Option<PathBuf> {
+    UserFolders::Environment.state().ok().map(|state| state.join("chat-files"))
+}
+
+/// The folder of a session; `None` if its name is not that of a folder.
+fn session_folder(root: &Path, session: &str) -> Option<PathBuf> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    (!session.is_empty() && session.chars().all(is_name)).then(|| root.join(session))
 }
 
 /// The copies in a folder, the oldest first.

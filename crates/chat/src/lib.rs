@@ -28,6 +28,7 @@ mod models;
 mod sessions;
 mod history;
 mod setup;
+mod mcp_login;
 mod run_control;
 mod commands;
 mod interruptible;
@@ -62,6 +63,8 @@ use foxwedge_local::{
 };
 
 pub use approval::ALL_TOOLS;
+pub use file_journal::remove_file_copies;
+pub use mcp_login::McpLoginOptions;
 pub use options::{ChatApi, ChatOptions, ReplyFormat, SessionChoice};
 pub use terminal::picker::{PickerRow, pick};
 
@@ -95,6 +98,22 @@ fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Res
 /// As [`run`].
 pub fn serve_acp(options: ChatOptions) -> anyhow::Result<ExitCode> {
     block_on(acp::run(options))
+}
+
+/// Logs in at an MCP server over HTTP. The tokens are kept for later conversations.
+///
+/// # Errors
+/// If the server is unknown or supports no login, or the user does not agree.
+pub fn log_in_to_mcp(options: McpLoginOptions) -> anyhow::Result<ExitCode> {
+    block_on(mcp_login::log_in(options))
+}
+
+/// Removes the login at an MCP server.
+///
+/// # Errors
+/// If the server is unknown, or the file of logins cannot be used.
+pub fn log_out_of_mcp(options: McpLoginOptions) -> anyhow::Result<ExitCode> {
+    block_on(mcp_login::log_out(options))
 }
 
 /// Lists the sessions of a store, newest first; without one, of `FOXWEDGE_STORE` or the default.

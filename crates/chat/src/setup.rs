@@ -7,7 +7,7 @@ use std::{
 };
 
 use foxwedge_agent_loop::mcp::{
-    self, McpConnection, McpEnvironment, McpServer, McpTransport, config::McpConfigError,
+    self, McpConnection, McpEnvironment, McpError, McpServer, McpTransport, config::McpConfigError,
 };
 use foxwedge_core::Format;
 use foxwedge_tools::{CommandSettings, Tool, ToolEffect, ToolLimits, ToolWorkspace, Toolbox};
@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use super::{
     approval::no_tool_error,
     file_journal::FileJournal,
+    mcp_login,
     models::{DirectEndpoint, ModelChoice},
 };
 use crate::ChatApi;
@@ -52,6 +53,8 @@ pub(crate) struct ChatToolOptions {
     pub(crate) client_servers: Option<String>,
     /// Additional environment variables that commands receive.
     pub(crate) pass_env: Vec<String>,
+    /// Whether a user is there who can log in at a server.
+    pub(crate) is_attended: bool,
 }
 
 /// The offered tools, and the MCP servers that some of them belong to.
@@ -143,7 +146,8 @@ pub(crate) async fn build_tools(
         None => all,
         Some(names) => select_tools(&all, names)?,
     };
-    let servers = connect_servers(root, parse_servers(options)?, network).await?;
+    let servers =
+        connect_servers(root, parse_servers(options)?, network, options.is_attended).await?;
     let mut notes = Vec::new();
     for server in &servers {
         for tool in server.tools() {
@@ -186,19 +190,26 @@ pub(crate) fn left_out_tools_note(tools: &Toolbox, model: &ModelDescription) -> 
 
 /// Parses the MCP servers from the flags and the file.
 fn parse_servers(options: &ChatToolOptions) -> Result<Vec<McpServer>, HelpfulError> {
-    let cli_error =
-        |error: McpConfigError, help: &str| HelpfulError::new(clean(&error.to_string())).help(help);
     let mut servers = Vec::new();
     for line in &options.mcp {
-        let help = "`--mcp files='npx server-files .'`, or `--mcp wiki=https://…/mcp`";
-        servers.push(mcp::config::parse_line(line).map_err(|error| cli_error(error, help))?);
+        servers.push(mcp::config::parse_line(line).map_err(|error: McpConfigError| {
+            HelpfulError::new(clean(&error.to_string()))
+                .help("`--mcp files='npx server-files .'`, or `--mcp wiki=https://…/mcp`")
+        })?);
     }
-    let lookup = |name: &str| std::env::var(name).ok();
     for text in options.mcp_config.iter().chain(&options.client_servers) {
-        let help = "the file must contain `{\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}`";
-        servers.extend(mcp::config::parse(text, &lookup).map_err(|error| cli_error(error, help))?);
+        servers.extend(parse_server_file(text)?);
     }
     Ok(servers)
+}
+
+/// Parses a file that lists servers.
+pub(crate) fn parse_server_file(text: &str) -> Result<Vec<McpServer>, HelpfulError> {
+    let lookup = |name: &str| std::env::var(name).ok();
+    mcp::config::parse(text, &lookup).map_err(|error| {
+        HelpfulError::new(clean(&error.to_string()))
+            .help("the file must contain `{\"mcpServers\": {\"NAME\": {\"command\": \"…\"}}}`")
+    })
 }
 
 /// Connects all servers concurrently. Returns them in the given order.
@@ -206,9 +217,16 @@ async fn connect_servers(
     root: &Path,
     servers: Vec<McpServer>,
     network: &NetworkConfig,
+    is_attended: bool,
 ) -> anyhow::Result<Vec<McpConnection>> {
-    let environment = McpEnvironment { root: Some(root.to_owned()), ..McpEnvironment::default() }
-        .with_network(network);
+    let environment = McpEnvironment {
+        root: Some(root.to_owned()),
+        logins: mcp_login::login_store(),
+        ..McpEnvironment::default()
+    }
+    .with_network(network);
+    // One login at a time.
+    let browser = Arc::new(tokio::sync::Mutex::new(()));
     let mut starting = JoinSet::new();
     for (index, server) in servers.into_iter().enumerate() {
         let environment = environment.clone();
@@ -218,18 +236,43 @@ async fn connect_servers(
                 "check that it is running and that the URL is complete (most end in `/mcp`), or \
                  remove the server"
             }
+            McpTransport::Sse { .. } => {
+                "check that it is running and that the URL is that of its event stream (most end \
+                 in `/sse`); a newer server needs `\"type\": \"http\"`"
+            }
         };
-        starting.spawn(async move { (index, help, mcp::connect(&server, &environment).await) });
+        let browser = Arc::clone(&browser);
+        starting.spawn(async move {
+            let connected = mcp::connect(&server, &environment).await;
+            if !is_attended || !matches!(connected, Err(McpError::LoginRequired { .. })) {
+                return (index, connected.map_err(|error| connect_error(&error, help)));
+            }
+            let _guard = browser.lock().await;
+            let connected = match mcp_login::log_in_at(&server, &environment).await {
+                Ok(()) => mcp::connect(&server, &environment).await,
+                Err(error) => return (index, Err(error)),
+            };
+            (index, connected.map_err(|error| connect_error(&error, help)))
+        });
     }
     let mut ready = Vec::new();
     while let Some(started) = starting.join_next().await {
-        let (index, help, connected) = started?;
-        let connected =
-            connected.map_err(|error| HelpfulError::new(clean(&error.to_string())).help(help))?;
-        ready.push((index, connected));
+        let (index, connected) = started?;
+        ready.push((index, connected?));
     }
     ready.sort_by_key(|(index, _)| *index);
     Ok(ready.into_iter().map(|(_, connected)| connected).collect())
+}
+
+fn connect_error(error: &McpError, help: &str) -> HelpfulError {
+    let help = match error {
+        McpError::LoginRequired { .. } => {
+            "`foxwedge mcp login NAME --mcp-config FILE` or `foxwedge mcp login URL` logs in; a key \
+             goes into `headers`"
+        }
+        _ => help,
+    };
+    HelpfulError::new(clean(&error.to_string())).help(help)
 }
 
 /// The tools with these names.

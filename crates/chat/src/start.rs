@@ -74,7 +74,9 @@ pub(crate) async fn run(options: ChatOptions) -> anyhow::Result<ExitCode> {
     let model = setup::build_model(&choice, &network)?;
     // Environment variables contain API keys. Commands that tools start must not read them.
     foxwedge_tools::hide_variables();
-    let mut tool_set = setup::build_tools(&root, &tool_options(&options)?, &network).await?;
+    let is_attended = mode == ChatMode::Terminal;
+    let tool_options = ChatToolOptions { is_attended, ..tool_options(&options)? };
+    let mut tool_set = setup::build_tools(&root, &tool_options, &network).await?;
     tool_set.notes.extend(setup::left_out_tools_note(&tool_set.tools, model.about()));
     let tools = tool_set.tools.clone();
     let allowed = allowed_tools(&options, &tools, &root)?;
@@ -222,10 +224,11 @@ pub(crate) fn tool_options(options: &ChatOptions) -> anyhow::Result<ChatToolOpti
     let (names, read_only) = (options.tools.clone(), options.read_only);
     let pass_env = options.pass_env.iter().map(|name| name.trim().to_owned()).collect();
     let (mcp, client_servers) = (options.mcp.clone(), None);
-    Ok(ChatToolOptions { names, read_only, mcp, mcp_config, client_servers, pass_env })
+    let is_attended = false;
+    Ok(ChatToolOptions { names, read_only, mcp, mcp_config, client_servers, pass_env, is_attended })
 }
 
-fn read_server_file(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn read_server_file(path: &Path) -> anyhow::Result<String> {
     use std::io::Read;
     let shown = clean(&path.to_string_lossy());
     let mut text = String::new();

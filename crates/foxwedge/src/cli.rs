@@ -125,7 +125,7 @@ pub(crate) enum CliCommand {
     /// Be the agent of an editor, over the Agent Client Protocol
     #[command(mut_arg("root", |arg| arg.hide(true)))]
     Acp(Box<AgentArgs>),
-    /// Serve the sessions of agents to MCP clients
+    /// Serve sessions to MCP clients; log in at MCP servers, and out
     Mcp(McpArgs),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),

@@ -10,7 +10,9 @@ use std::{fmt, path::PathBuf, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{McpServer, McpTransport, address};
+use foxwedge_upstream::SecretText;
+
+use super::{McpServer, McpTransport, OauthSettings, address};
 use expand::expand_variables;
 pub use one_line::parse_line;
 
@@ -129,13 +131,12 @@ impl ServerEntry<'_> {
         let transport = match (self.text("type")?.as_deref(), command, url) {
             (None | Some("stdio"), Some(command), None) => self.stdio(command)?,
             (None | Some("http" | "streamable-http" | "streamableHttp"), None, Some(url)) => {
-                self.http(url)?
+                let headers = self.http_headers(&url)?;
+                McpTransport::Http { url, headers }
             }
-            (Some("sse"), _, _) => {
-                let what = "the old transport `sse` is not supported; start the server with \
-                            streamable HTTP, and set \"type\": \"http\" and its address, which \
-                            usually ends in `/mcp`";
-                return Err(self.place.field("type").error(what));
+            (Some("sse"), None, Some(url)) => {
+                let headers = self.http_headers(&url)?;
+                McpTransport::Sse { url, headers }
             }
             (None, None, None) => {
                 return Err(self.place.error("it needs `command` or `url`"));
@@ -144,11 +145,11 @@ impl ServerEntry<'_> {
                 return Err(self.place.error("it has both `command` and `url`"));
             }
             (Some("stdio"), None, _) => return Err(self.place.error("`command` is missing")),
-            (Some("http" | "streamable-http" | "streamableHttp"), _, None) => {
+            (Some("http" | "streamable-http" | "streamableHttp" | "sse"), _, None) => {
                 return Err(self.place.error("`url` is missing"));
             }
             (Some(_), _, _) => {
-                let what = "this must be \"stdio\" or \"http\"";
+                let what = "this must be \"stdio\", \"http\" or \"sse\"";
                 return Err(self.place.field("type").error(what));
             }
         };
@@ -156,6 +157,7 @@ impl ServerEntry<'_> {
         server.allow = self.allowed_tools()?;
         server.trust_read_only = self.boolean("trustReading")?.unwrap_or(server.trust_read_only);
         server.call_timeout = self.call_timeout()?.unwrap_or(server.call_timeout);
+        server.oauth = self.oauth()?;
         Ok(server)
     }
 
@@ -176,14 +178,41 @@ impl ServerEntry<'_> {
         Ok(McpTransport::Stdio { command, env, folder })
     }
 
-    fn http(&self, url: String) -> Result<McpTransport, McpConfigError> {
-        address::parse(&url).map_err(|what| self.place.field("url").error(what))?;
+    /// Checks the address, and reads the headers.
+    fn http_headers(&self, url: &str) -> Result<Vec<(String, String)>, McpConfigError> {
+        address::parse(url).map_err(|what| self.place.field("url").error(what))?;
         let headers = self.pairs("headers")?;
         for (name, value) in &headers {
             let place = self.place.field("headers").field(name);
             address::parse_header(name, value).map_err(|what| place.error(what))?;
         }
-        Ok(McpTransport::Http { url, headers })
+        Ok(headers)
+    }
+
+    /// The settings of a login, in the form that other programs use.
+    fn oauth(&self) -> Result<OauthSettings, McpConfigError> {
+        let place = self.place.field("oauth");
+        let fields = match self.fields.get("oauth") {
+            None => return Ok(OauthSettings::default()),
+            Some(Value::Object(fields)) => fields,
+            Some(other) => return Err(place.type_error("an object", other)),
+        };
+        let entry = ServerEntry { fields, place, lookup: self.lookup };
+        let callback_port = match fields.get("callbackPort") {
+            None => None,
+            Some(port) => match port.as_u64().and_then(|port| u16::try_from(port).ok()) {
+                Some(port @ 1..) => Some(port),
+                Some(0) | None => {
+                    return Err(entry.place.field("callbackPort").error("this must be a port"));
+                }
+            },
+        };
+        Ok(OauthSettings {
+            client_id: entry.text("clientId")?,
+            client_secret: entry.text("clientSecret")?.map(SecretText::new),
+            scopes: entry.text("scopes")?,
+            callback_port,
+        })
     }
 
     fn text(&self, name: &str) -> Result<Option<String>, McpConfigError> {

@@ -1,7 +1,15 @@
 //! The HTTP transport of rmcp over our own client. Redirects are never followed, and errors do not
 //! repeat an address or a header.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -21,19 +29,16 @@ use rmcp::{
 use super::{
     address::ServerAddress,
     events::{SseEvents, read_events},
+    oauth::ServerLogin,
     pipe::MAX_LINE,
 };
 use foxwedge_upstream::http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody};
 
 /// Maximum bytes of an error response that are read, and characters of it in the error.
-const MAX_REFUSAL_BYTES: usize = 64 << 10;
+pub(super) const MAX_REFUSAL_BYTES: usize = 64 << 10;
 const MAX_REFUSAL_CHARS: usize = 400;
-const EVENT_STREAM_TYPE: &str = "text/event-stream";
-const JSON_TYPE: &str = "application/json";
-
-/// The error for servers that only have the old transport.
-const OLD_TRANSPORT_ERROR: &str = "it supports only the old transport (HTTP+SSE); start it with \
-                   streamable HTTP and give that address, which mostly ends in `/mcp`";
+pub(super) const EVENT_STREAM_TYPE: &str = "text/event-stream";
+pub(super) const JSON_TYPE: &str = "application/json";
 
 type HttpTransportError = StreamableHttpError<HttpError>;
 
@@ -44,6 +49,10 @@ pub(super) struct McpHttpClient {
     pub(super) address: Arc<ServerAddress>,
     /// Configured headers of every request.
     pub(super) headers: Arc<HeaderMap>,
+    /// The login at the server; `None` if a key is configured, or logins are not supported.
+    pub(super) login: Option<Arc<ServerLogin>>,
+    /// Whether the first request was refused as servers with only the older transport do it.
+    pub(super) may_be_older: Arc<AtomicBool>,
 }
 
 /// How often the notification stream is reopened.
@@ -64,9 +73,7 @@ impl McpHttpClient {
         extra_headers: HashMap<HeaderName, HeaderValue>,
         body: Bytes,
     ) -> Result<HttpResponse, HttpTransportError> {
-        let mut headers = (*self.headers).clone();
-        // Headers of the protocol win over configured ones.
-        headers.extend(extra_headers);
+        let mut headers: HeaderMap = extra_headers.into_iter().collect();
         let accept = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(header::ACCEPT, accept);
         if method == Method::POST {
@@ -77,19 +84,45 @@ impl McpHttpClient {
                 .map_err(|_| unexpected_response("the id of its session is no header"))?;
             headers.insert(HeaderName::from_static("mcp-session-id"), value);
         }
-        let request = HttpRequest { method, path: &self.address.path, headers: &headers, body };
-        self.client.send(&self.address.target, request).await.map_err(HttpTransportError::Client)
+        let sent = self.send(method, &self.address.path, headers, body).await;
+        sent.map_err(HttpTransportError::Client)
     }
-}
 
-impl McpHttpClient {
-    /// Whether a GET returns an event stream, as servers with the old transport do.
-    async fn uses_old_transport(&self) -> bool {
-        let response = self.send_request(Method::GET, None, HashMap::new(), Bytes::new()).await;
-        response.is_ok_and(|response| {
-            response.status == StatusCode::OK
-                && matches!(content_kind(&response.headers), ContentKind::Events)
-        })
+    /// Sends a request with the configured headers and the login. After a refusal the login is
+    /// renewed, if that is possible, and the request is sent once more.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        protocol_headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<HttpResponse, HttpError> {
+        let mut headers = (*self.headers).clone();
+        // Headers of the protocol win over configured ones.
+        headers.extend(protocol_headers);
+        let mut token = match &self.login {
+            Some(login) => login.authorization().await,
+            None => None,
+        };
+        let mut is_first = true;
+        loop {
+            if let Some(token) = &token {
+                headers.insert(header::AUTHORIZATION, token.clone());
+            }
+            let (method, body) = (method.clone(), body.clone());
+            let request = HttpRequest { method, path, headers: &headers, body };
+            let response = self.client.send(&self.address.target, request).await?;
+            let Some(login) = &self.login else { return Ok(response) };
+            if !needs_key(response.status) {
+                login.note_accepted();
+                return Ok(response);
+            }
+            let (status, challenge) = (response.status, &response.headers);
+            match login.renew_after(status, challenge, token.as_ref()).await {
+                Some(next) if is_first => (token, is_first) = (Some(next), false),
+                Some(_) | None => return Ok(response),
+            }
+        }
     }
 }
 
@@ -135,14 +168,20 @@ impl StreamableHttpClient for McpHttpClient {
             StatusCode::NOT_FOUND if session.is_some() => {
                 return Err(HttpTransportError::SessionExpired);
             }
-            // A server with the old transport accepts requests at another address.
-            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED
-                if session.is_none() && is_request && self.uses_old_transport().await =>
-            {
-                return Err(unexpected_response(OLD_TRANSPORT_ERROR));
-            }
             status if !status.is_success() => {
-                return read_refusal(status, body, session.is_some()).await;
+                let refusal =
+                    read_refusal(status, body, session.is_some(), self.login.as_deref()).await;
+                // A server with the older transport accepts messages at another address. A 400 with
+                // an error of the protocol comes from a newer server.
+                let is_older = match status {
+                    StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => true,
+                    StatusCode::BAD_REQUEST => refusal.is_err(),
+                    _ => false,
+                };
+                if is_older && is_request && session.is_none() {
+                    self.may_be_older.store(true, Ordering::Relaxed);
+                }
+                return refusal;
             }
             _ => {}
         }
@@ -223,13 +262,13 @@ impl StreamableHttpClient for McpHttpClient {
 }
 
 /// Content type of a body.
-enum ContentKind {
+pub(super) enum ContentKind {
     Events,
     Json,
     Other(Option<String>),
 }
 
-fn content_kind(headers: &HeaderMap) -> ContentKind {
+pub(super) fn content_kind(headers: &HeaderMap) -> ContentKind {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = value.map(|value| value.split(';').next().unwrap_or_default().trim());
     match media_type.map(str::to_ascii_lowercase) {
@@ -244,14 +283,12 @@ async fn read_refusal(
     status: StatusCode,
     body: IncomingBody,
     in_session: bool,
+    login: Option<&ServerLogin>,
 ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
     let body = body.read_all(MAX_REFUSAL_BYTES).await.unwrap_or_default();
-    let needs_key = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    if needs_key {
-        let what = "it requires another key, in a header such as `Authorization`";
-        return Err(unexpected_response(format!("HTTP {status}: {what}")));
-    }
-    if let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(&body) {
+    if !needs_key(status)
+        && let Ok(ServerJsonRpcMessage::Error(error)) = serde_json::from_slice(&body)
+    {
         // Many restarted servers do not return 404 for a lost session, as they should.
         let message_text = error.error.message.to_ascii_lowercase();
         if in_session && status == StatusCode::BAD_REQUEST && message_text.contains("session") {
@@ -260,9 +297,29 @@ async fn read_refusal(
         let message = ServerJsonRpcMessage::Error(error);
         return Ok(StreamableHttpPostResponse::Json(message, None));
     }
-    let text = String::from_utf8_lossy(&body);
+    Err(unexpected_response(describe_refusal(status, &body, login)))
+}
+
+fn needs_key(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+/// An error response in words: what the server requires, else the start of its text.
+pub(super) fn describe_refusal(
+    status: StatusCode,
+    body: &[u8],
+    login: Option<&ServerLogin>,
+) -> String {
+    if needs_key(status) {
+        let required = login.and_then(ServerLogin::required);
+        let what = required.unwrap_or_else(|| {
+            "it requires another key, in a header such as `Authorization`".to_owned()
+        });
+        return format!("HTTP {status}: {what}");
+    }
+    let text = String::from_utf8_lossy(body);
     let start: String = text.chars().filter(|c| !c.is_control()).take(MAX_REFUSAL_CHARS).collect();
-    Err(unexpected_response(format!("HTTP {status}: {start}")))
+    format!("HTTP {status}: {start}")
 }
 
 fn unexpected_response(what: impl Into<Cow<'static, str>>) -> HttpTransportError {

@@ -134,7 +134,7 @@ struct UnreadableResponse {
 }
 
 /// Parses a message. A response that cannot be read becomes an error response: a call waits for it.
-fn parse_message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
+pub(super) fn parse_message(line: &[u8]) -> Option<ServerJsonRpcMessage> {
     let error = match serde_json::from_slice(line) {
         Ok(message) => return Some(message),
         Err(error) => error,

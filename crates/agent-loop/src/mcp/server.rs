@@ -2,7 +2,9 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use foxwedge_upstream::http;
+use foxwedge_upstream::{SecretText, http};
+
+use super::login_store::LoginStore;
 
 /// A configured server.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +20,21 @@ pub struct McpServer {
     pub trust_read_only: bool,
     /// Timeout of one call.
     pub call_timeout: Duration,
+    /// Settings of a login.
+    pub oauth: OauthSettings,
+}
+
+/// Settings of a login at an HTTP server. By default, everything is negotiated.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OauthSettings {
+    /// A client that was registered by hand; `None` registers one.
+    pub client_id: Option<String>,
+    /// Its secret, if it has one.
+    pub client_secret: Option<SecretText>,
+    /// The scopes to request, separated by blanks; `None` requests those that the server names.
+    pub scopes: Option<String>,
+    /// The port on this machine that the browser is sent back to; `None` takes a free one.
+    pub callback_port: Option<u16>,
 }
 
 impl McpServer {
@@ -32,6 +49,7 @@ impl McpServer {
             allow: None,
             trust_read_only: true,
             call_timeout: McpServer::DEFAULT_CALL_TIMEOUT,
+            oauth: OauthSettings::default(),
         }
     }
 }
@@ -48,9 +66,16 @@ pub enum McpTransport {
         /// Its working directory; ours if `None`.
         folder: Option<PathBuf>,
     },
-    /// Over HTTP ("streamable HTTP").
+    /// Over HTTP: "streamable HTTP", or the older transport if the server has only that.
     Http {
         /// The full URL.
+        url: String,
+        /// Headers of every request.
+        headers: Vec<(String, String)>,
+    },
+    /// Over the older HTTP transport: an event stream, and an address for messages.
+    Sse {
+        /// The full URL of the event stream.
         url: String,
         /// Headers of every request.
         headers: Vec<(String, String)>,
@@ -58,12 +83,20 @@ pub enum McpTransport {
 }
 
 impl McpTransport {
+    /// The address of an HTTP server.
+    pub fn url(&self) -> Option<&str> {
+        match self {
+            McpTransport::Stdio { .. } => None,
+            McpTransport::Http { url, .. } | McpTransport::Sse { url, .. } => Some(url),
+        }
+    }
+
     /// Values that must not appear in messages.
     pub(super) fn secret_values(&self) -> Vec<String> {
         const MIN_LENGTH: usize = 8;
         let pairs = match self {
             McpTransport::Stdio { env, .. } => env,
-            McpTransport::Http { headers, .. } => headers,
+            McpTransport::Http { headers, .. } | McpTransport::Sse { headers, .. } => headers,
         };
         let values = pairs.iter().map(|(_, value)| value.clone());
         let mut all: Vec<String> = values.filter(|value| value.len() >= MIN_LENGTH).collect();
@@ -90,6 +123,10 @@ impl fmt::Debug for McpTransport {
                 .debug_struct("Http")
                 .field("headers", &names(headers))
                 .finish_non_exhaustive(),
+            McpTransport::Sse { url: _, headers } => formatter
+                .debug_struct("Sse")
+                .field("headers", &names(headers))
+                .finish_non_exhaustive(),
         }
     }
 }
@@ -108,6 +145,10 @@ pub struct McpEnvironment {
     pub max_unread_input: usize,
     /// Client for HTTP servers.
     pub client: http::HttpClient,
+    /// Where logins are kept; `None` supports no logins.
+    pub logins: Option<LoginStore>,
+    /// How long a login waits for the user.
+    pub login_timeout: Duration,
 }
 
 impl Default for McpEnvironment {
@@ -125,6 +166,8 @@ impl Default for McpEnvironment {
             max_result_text: 64 << 10,
             max_unread_input: 64 << 20,
             client: http::HttpClient::new(settings),
+            logins: None,
+            login_timeout: Duration::from_secs(5 * 60),
         }
     }
 }
@@ -173,6 +216,14 @@ pub enum McpError {
         /// Its name.
         server: String,
         /// Its error.
+        why: String,
+    },
+    /// It requires a login, another one, or one with more rights.
+    #[error("MCP server `{server}` cannot be used: {why}")]
+    LoginRequired {
+        /// Its name.
+        server: String,
+        /// What it requires.
         why: String,
     },
     /// It was closed on our side.

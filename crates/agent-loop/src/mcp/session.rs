@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     error::Error,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
     time::Duration,
 };
 
@@ -28,8 +28,10 @@ use super::{
     client_handler::McpClientHandler,
     http_client::{McpHttpClient, StreamRetryPolicy},
     notifications::{ServerNotifications, TappedTransport},
+    oauth::ServerLogin,
     pipe::{MAX_LINE, McpPipe},
     process::McpProcess,
+    sse_transport::{SseOpenError, SseTransport},
     tool_list::{ListedTool, ToolListReader},
     tool_result::truncate_middle,
 };
@@ -38,6 +40,8 @@ use super::{
 const MAX_ERROR_TEXT: usize = 4 << 10;
 /// Maximum pages of a tool list.
 const MAX_PAGES: usize = 100;
+/// How long a server that refused a first request is asked for the older transport.
+const OLDER_TRANSPORT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a graceful close.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -48,6 +52,7 @@ pub(super) struct McpSession {
     pub(super) notifications: Arc<ServerNotifications>,
     running: Mutex<Option<RunningService<RoleClient, McpClientHandler>>>,
     process: Option<Arc<McpProcess>>,
+    login: Option<Arc<ServerLogin>>,
 }
 
 /// Why a request failed.
@@ -82,8 +87,16 @@ impl McpSession {
         mode: ClientLifecycleMode,
         deadline: Instant,
     ) -> Result<McpSession, McpError> {
-        let start = |why: String| McpError::Start { server: server.name.clone(), why };
         let notifications = Arc::new(ServerNotifications::default());
+        let mut start = SessionStart {
+            server,
+            environment,
+            mode,
+            deadline,
+            notifications,
+            process: None,
+            login: None,
+        };
         match &server.transport {
             McpTransport::Stdio { command, env, folder } => {
                 let secrets = server.transport.secret_values();
@@ -91,38 +104,40 @@ impl McpSession {
                 let (process, pipes) = McpProcess::start(command, env, folder, secrets, max_unread)
                     .map_err(|error| {
                         let program = command.first().map_or("", String::as_str);
-                        start(format!("`{program}`: {error}"))
+                        start.error(format!("`{program}`: {error}"))
                     })?;
                 let process = Arc::new(process);
-                let transport = McpPipe::new(Arc::clone(&process), pipes);
-                SessionStart {
-                    server,
-                    environment,
-                    mode,
-                    deadline,
-                    notifications,
-                    process: Some(process),
-                }
-                .run(transport)
-                .await
+                start.process = Some(Arc::clone(&process));
+                start.run(McpPipe::new(process, pipes)).await
             }
             McpTransport::Http { url, headers } => {
-                let address = address::parse(url).map_err(|why| start(why.to_owned()))?;
-                let read = headers.iter().map(|(name, value)| address::parse_header(name, value));
-                let headers: HeaderMap =
-                    read.collect::<Result<_, _>>().map_err(|why| start(why.to_owned()))?;
-                let client = McpHttpClient {
-                    client: environment.client.clone(),
-                    address: Arc::new(address),
-                    headers: Arc::new(headers),
-                };
+                let client = start.http_client(url, headers)?;
+                let may_be_older = Arc::clone(&client.may_be_older);
+                let (older_client, older_start) = (client.clone(), start.clone());
                 let mut config = StreamableHttpClientTransportConfig::with_uri("");
                 config.max_sse_event_size = MAX_LINE;
                 config.retry_config = Arc::new(StreamRetryPolicy);
                 let transport = StreamableHttpClientTransport::with_client(client, config);
-                SessionStart { server, environment, mode, deadline, notifications, process: None }
-                    .run(transport)
-                    .await
+                let started = start.run(transport).await;
+                let is_initialize = matches!(older_start.mode, ClientLifecycleMode::Initialize);
+                if started.is_ok() || !is_initialize || !may_be_older.load(Ordering::Relaxed) {
+                    return started;
+                }
+                let limit = deadline.min(Instant::now() + OLDER_TRANSPORT_TIMEOUT);
+                match SseTransport::open(older_client, limit).await {
+                    Ok(transport) => older_start.run(transport).await,
+                    Err(_) => started,
+                }
+            }
+            McpTransport::Sse { url, headers } => {
+                let client = start.http_client(url, headers)?;
+                match SseTransport::open(client, deadline).await {
+                    Ok(transport) => start.run(transport).await,
+                    Err(SseOpenError::Unusable(why)) => Err(start.error(why)),
+                    Err(SseOpenError::TimedOut) => {
+                        Err(start_timeout_error(server, environment, None))
+                    }
+                }
             }
         }
     }
@@ -233,6 +248,7 @@ impl Drop for McpSession {
 }
 
 /// Inputs of a session start, for any transport.
+#[derive(Clone)]
 struct SessionStart<'b> {
     server: &'b McpServer,
     environment: &'b McpEnvironment,
@@ -240,21 +256,57 @@ struct SessionStart<'b> {
     deadline: Instant,
     notifications: Arc<ServerNotifications>,
     process: Option<Arc<McpProcess>>,
+    login: Option<Arc<ServerLogin>>,
 }
 
 impl SessionStart<'_> {
+    /// The client of an HTTP server. A configured key takes the place of a login.
+    fn http_client(
+        &mut self,
+        url: &str,
+        headers: &[(String, String)],
+    ) -> Result<McpHttpClient, McpError> {
+        let address = address::parse(url).map_err(|why| self.error(why.to_owned()))?;
+        let read = headers.iter().map(|(name, value)| address::parse_header(name, value));
+        let headers: HeaderMap =
+            read.collect::<Result<_, _>>().map_err(|why| self.error(why.to_owned()))?;
+        let logins = self.environment.logins.as_ref();
+        self.login =
+            logins.filter(|_| !headers.contains_key(http::header::AUTHORIZATION)).map(|logins| {
+                Arc::new(ServerLogin::new(logins.clone(), url, &self.environment.client))
+            });
+        Ok(McpHttpClient {
+            client: self.environment.client.clone(),
+            address: Arc::new(address),
+            headers: Arc::new(headers),
+            login: self.login.clone(),
+            may_be_older: Arc::default(),
+        })
+    }
+
+    /// An error before the session began.
+    fn error(&self, why: String) -> McpError {
+        let server = self.server.name.clone();
+        match self.login.as_ref().and_then(|login| login.required()) {
+            Some(why) => McpError::LoginRequired { server, why },
+            None => McpError::Start { server, why },
+        }
+    }
+
     async fn run(
         self,
         transport: impl Transport<RoleClient> + 'static,
     ) -> Result<McpSession, McpError> {
-        let SessionStart { server, environment, mode, deadline, notifications, process } = self;
+        let SessionStart { server, environment, mode, deadline, notifications, process, .. } =
+            self.clone();
         let handler = McpClientHandler { root: environment.root.clone() };
         let tapped = TappedTransport { transport, notifications: Arc::clone(&notifications) };
         let error = match timeout_at(deadline, handler.serve_with_lifecycle(tapped, mode)).await {
             Ok(Ok(running)) => {
                 let peer = running.peer().clone();
                 let running = Mutex::new(Some(running));
-                return Ok(McpSession { peer, notifications, running, process });
+                let login = self.login;
+                return Ok(McpSession { peer, notifications, running, process, login });
             }
             Ok(Err(error)) => error,
             Err(_) => return Err(start_timeout_error(server, environment, process.as_deref())),
@@ -272,7 +324,7 @@ impl SessionStart<'_> {
             ) => return Err(McpError::Exited { server, why: process.describe_exit().await }),
             (ClientInitializeError::TransportError { error, .. }, None) => {
                 let why = truncate_middle(&error_chain(error.error.as_ref()), MAX_ERROR_TEXT);
-                return Err(McpError::Start { server, why });
+                return Err(self.error(why));
             }
             (ClientInitializeError::ConnectionClosed(_), None) => {
                 "its response to `initialize` cannot be read".to_owned()
@@ -319,7 +371,12 @@ pub(super) async fn read_tools(
     deadline: Instant,
 ) -> Result<(Vec<ListedTool>, Vec<String>), McpError> {
     let name = || server.name.clone();
-    match timeout_at(deadline, session.list_tools(server)).await {
+    let listed = timeout_at(deadline, session.list_tools(server)).await;
+    if let (Ok(Err(_)), Some(why)) = (&listed, session.login.as_ref().and_then(|it| it.required()))
+    {
+        return Err(McpError::LoginRequired { server: name(), why });
+    }
+    match listed {
         Ok(Ok(read)) => Ok(read),
         Ok(Err(McpCallError::Reported(why))) => Err(McpError::Refused { server: name(), why }),
         Ok(Err(McpCallError::Exited(why))) => Err(McpError::Exited { server: name(), why }),

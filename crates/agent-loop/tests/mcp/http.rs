@@ -10,11 +10,14 @@ use foxwedge_agent_loop::mcp::{McpConnection, McpEnvironment, McpServer, McpTran
 use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver};
 use serde_json::{Value, json};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    io::AsyncWriteExt as _,
     net::{TcpListener, TcpStream},
 };
 
-use crate::support::{call, call_with, connect, describe, start_call, tool, wait_for_output};
+use crate::{
+    loopback::{HttpRequest, read_request, send},
+    support::{call, call_with, connect, describe, start_call, tool, wait_for_output},
+};
 
 /// How the server replies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,8 +26,6 @@ enum Behavior {
     Events,
     /// No sessions and no notification stream.
     Stateless,
-    /// The old transport: GET returns a stream, and requests go to another address.
-    Old,
     /// The first request gets these bytes as response.
     Instead(&'static str),
 }
@@ -87,7 +88,9 @@ async fn serve_connection(
     received: Arc<Mutex<ReceivedRequests>>,
 ) {
     let mut buffer = Vec::new();
-    while let Some((method, headers, body)) = request(&mut stream, &mut buffer).await {
+    while let Some(request) = read_request(&mut stream, &mut buffer).await {
+        let HttpRequest { method, target, headers, body } = request;
+        assert_eq!(target, "/mcp?a=b");
         received.lock().unwrap().headers.push(headers.clone());
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
         let name = match method.as_str() {
@@ -107,7 +110,7 @@ async fn serve_connection(
                 "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
             let (status, body) = match behavior {
                 Behavior::Events => ("400 Bad Request", lost.to_string()),
-                Behavior::Plain | Behavior::Stateless | Behavior::Old | Behavior::Instead(_) => {
+                Behavior::Plain | Behavior::Stateless | Behavior::Instead(_) => {
                     ("404 Not Found", "no such session".to_owned())
                 }
             };
@@ -115,15 +118,6 @@ async fn serve_connection(
             continue;
         }
         match (name.as_str(), behavior) {
-            ("GET", Behavior::Old) => {
-                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
-                let _ = stream.write_all(head.as_bytes()).await;
-                let _ = stream.write_all(b"event: endpoint\ndata: /messages/?id=1\n\n").await;
-                std::future::pending::<()>().await;
-            }
-            (_, Behavior::Old) => {
-                send(&mut stream, "405 Method Not Allowed", "text/plain", "", "no").await;
-            }
             ("GET", Behavior::Events) => {
                 let (sender, receiver) = tokio::sync::oneshot::channel();
                 received.lock().unwrap().notify = Some(sender);
@@ -207,7 +201,7 @@ async fn reply(
             let body = format!(": wait\n\nevent: message\ndata: {response}\n\n");
             send(stream, "200 OK", "text/event-stream", &extra_headers, &body).await;
         }
-        Behavior::Plain | Behavior::Stateless | Behavior::Old | Behavior::Instead(_) => {
+        Behavior::Plain | Behavior::Stateless | Behavior::Instead(_) => {
             send(stream, "200 OK", "application/json; charset=utf-8", &extra_headers, &response)
                 .await;
         }
@@ -232,43 +226,6 @@ async fn send_stream(stream: &mut TcpStream, message: &Value) {
     let response = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
     let _ = stream.write_all(format!("data: {response}\n\n").as_bytes()).await;
     let _ = stream.shutdown().await;
-}
-
-async fn send(stream: &mut TcpStream, status: &str, kind: &str, extra_headers: &str, body: &str) {
-    let length = body.len();
-    let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\n{extra_headers}content-length: {length}\r\n\r\n"
-    );
-    let _ = stream.write_all(head.as_bytes()).await;
-    let _ = stream.write_all(body.as_bytes()).await;
-}
-
-type Request = (String, HashMap<String, String>, Vec<u8>);
-
-async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request> {
-    let end = loop {
-        if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
-            break end + 4;
-        }
-        if stream.read_buf(buffer).await.ok()? == 0 {
-            return None;
-        }
-    };
-    let head = String::from_utf8(buffer.drain(..end).collect()).unwrap();
-    let mut lines = head.lines();
-    let first = lines.next()?;
-    assert!(first.contains("/mcp?a=b"), "{first}");
-    let fields = lines.filter_map(|line| line.split_once(": "));
-    let headers: HashMap<String, String> =
-        fields.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
-    let length = headers.get("content-length").and_then(|it| it.parse().ok()).unwrap_or(0);
-    while buffer.len() < length {
-        if stream.read_buf(buffer).await.ok()? == 0 {
-            return None;
-        }
-    }
-    let body = buffer.drain(..length).collect();
-    Some((first.split(' ').next()?.to_owned(), headers, body))
 }
 
 #[tokio::test]
@@ -396,6 +353,8 @@ async fn unusable_servers_are_reported() {
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\ndata: no\n\n",
             "its response to `initialize` cannot be read",
         ),
+        // Nothing is there, not even the older transport.
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno", "HTTP 404 Not Found: no"),
         ("nonsense", "reading the head of the upstream's reply"),
     ];
     for (reply, expected) in table {
@@ -407,21 +366,6 @@ async fn unusable_servers_are_reported() {
         assert!(error.contains(expected), "{reply}: {error}");
         assert!(!error.contains("canary"), "{error}");
     }
-}
-
-#[tokio::test]
-async fn the_old_transport_is_recognized_by_its_stream() {
-    let server = HttpServer::start(Behavior::Old).await;
-    let connected = connect(&server.server(), &McpEnvironment::default()).await;
-    let error = connected.expect_err("the old transport").to_string();
-    assert!(error.contains("the old transport (HTTP+SSE)"), "{error}");
-    assert!(error.contains("`/mcp`"), "{error}");
-    // A server with nothing at that address is another error.
-    let nothing = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno";
-    let server = HttpServer::start(Behavior::Instead(nothing)).await;
-    let connected = connect(&server.server(), &McpEnvironment::default()).await;
-    let error = connected.expect_err("nothing there").to_string();
-    assert!(error.contains("HTTP 404") && !error.contains("SSE"), "{error}");
 }
 
 #[tokio::test]

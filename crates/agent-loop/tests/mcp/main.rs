@@ -7,6 +7,9 @@ mod fake;
 mod calls;
 mod misbehavior;
 mod restarts;
+mod loopback;
 mod http;
+mod sse;
+mod oauth;
 #[cfg(feature = "real-mcp")]
 mod real;

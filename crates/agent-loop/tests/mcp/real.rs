@@ -178,9 +178,9 @@ struct HttpServer(Child);
 
 impl HttpServer {
     /// Starts it, and waits until it listens.
-    async fn start(port: u16) -> HttpServer {
+    async fn start(transport: &str, port: u16) -> HttpServer {
         let mut command = Command::new("node");
-        command.arg(script(EVERYTHING)).arg("streamableHttp").env("PORT", port.to_string());
+        command.arg(script(EVERYTHING)).arg(transport).env("PORT", port.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let far = HttpServer(command.spawn().unwrap());
         for _ in 0..1_000 {
@@ -202,17 +202,29 @@ impl Drop for HttpServer {
 
 #[tokio::test]
 async fn everything_works_over_http_and_after_a_restart() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let far = HttpServer::start(port).await;
-    let url = format!("http://127.0.0.1:{port}/mcp");
-    let server = McpServer::new("real", McpTransport::Http { url, headers: Vec::new() });
-    let real = connect(&server, &McpEnvironment::default()).await.unwrap();
-    everything_works(&real).await;
-    drop(far);
-    let gone = describe(&call(&real, "echo", json!({"message": "c"})).await);
-    assert!(gone.starts_with("Failed: ") && gone.contains("upstream"), "{gone}");
-    let _far = HttpServer::start(port).await;
-    let echo = call(&real, "echo", json!({"message": "d"})).await;
-    assert_eq!(describe(&echo), "Done: Echo: d");
-    real.close().await;
+    // The older transport is named, or recognized.
+    for (transport, path, is_named) in
+        [("streamableHttp", "mcp", false), ("sse", "sse", true), ("sse", "sse", false)]
+    {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let far = HttpServer::start(transport, port).await;
+        let (url, headers) = (format!("http://127.0.0.1:{port}/{path}"), Vec::new());
+        let how = match is_named {
+            true => McpTransport::Sse { url, headers },
+            false => McpTransport::Http { url, headers },
+        };
+        let server = McpServer::new("real", how);
+        let real = connect(&server, &McpEnvironment::default()).await.unwrap();
+        everything_works(&real).await;
+        drop(far);
+        let gone = describe(&call(&real, "echo", json!({"message": "c"})).await);
+        // The end of an event stream is seen during the call, or before it.
+        let is_closed = transport == "sse" && gone.contains("the connection was closed");
+        assert!(gone.starts_with("Failed: "), "{gone}");
+        assert!(gone.contains("upstream") || is_closed, "{gone}");
+        let _far = HttpServer::start(transport, port).await;
+        let echo = call(&real, "echo", json!({"message": "d"})).await;
+        assert_eq!(describe(&echo), "Done: Echo: d");
+        real.close().await;
+    }
 }

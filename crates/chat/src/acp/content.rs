@@ -60,7 +60,11 @@ pub(super) fn mcp_servers(servers: &Value) -> Map<String, Value> {
             entries.filter_map(pair).collect::<Map<String, Value>>()
         };
         let described = match server.get("url") {
-            Some(url) => json!({ "type": "http", "url": url, "headers": pairs("headers") }),
+            Some(url) => {
+                let is_sse = server.get("type").is_some_and(|kind| kind == "sse");
+                let kind = if is_sse { "sse" } else { "http" };
+                json!({ "type": kind, "url": url, "headers": pairs("headers") })
+            }
             None => {
                 let args = server.get("args").filter(|args| args.is_array());
                 let args = args.cloned().unwrap_or_else(|| json!([]));
@@ -163,10 +167,12 @@ mod tests {
         let servers = json!([
             {"name":"files","command":"/bin/files","args":["."],"env":[{"name":"A","value":"b"}]},
             {"type":"http","name":"wiki","url":"https://w/mcp","headers":[]},
+            {"type":"sse","name":"older","url":"https://w/sse","headers":[]},
         ]);
         let expected = json!({
             "files": {"command":"/bin/files","args":["."],"env":{"A":"b"}},
             "wiki": {"type":"http","url":"https://w/mcp","headers":{}},
+            "older": {"type":"sse","url":"https://w/sse","headers":{}},
         });
         assert_eq!(Value::Object(mcp_servers(&servers)), expected);
         assert!(mcp_servers(&Value::Null).is_empty());

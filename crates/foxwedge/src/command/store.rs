@@ -49,6 +49,13 @@ async fn open(flag: Option<&str>) -> anyhow::Result<OpenStore> {
     }
 }
 
+/// Removes the copies of files that a deleted session kept for `/undo files`.
+fn remove_file_copies(session: &str) {
+    if let Err(error) = foxwedge_chat::remove_file_copies(session) {
+        output::print_note(&format!("its copies of files for `/undo files` remain: {error}"));
+    }
+}
+
 async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
     let open_store = open(flag).await?;
     let swept = open_store.sweep().await?;

@@ -76,6 +76,29 @@ fn undo_restores_the_files_that_tools_wrote() {
 }
 
 #[test]
+fn a_deleted_session_leaves_no_copies_of_files() {
+    let delete = |id: &str| vec!["store".to_owned(), "delete".to_owned(), id.to_owned()];
+    let prune = |_: &str| ["store", "prune", "--older-than", "0s"].map(str::to_owned).to_vec();
+    for arguments in [delete as fn(&str) -> Vec<String>, prune] {
+        let stage = Stage::new();
+        let copies = stage.path("../state/chat-files");
+        let make = r#"call write with {"path":"new.txt","content":"new"}"#;
+        assert_eq!(stage.chat(&["--yes"], make).code, 0);
+        let session = std::fs::read_dir(&copies).unwrap().next().unwrap().unwrap().file_name();
+        // Copies of another session stay.
+        std::fs::create_dir(copies.join("chat-other")).unwrap();
+        let mut arguments = arguments(session.to_str().unwrap());
+        arguments.push("--yes".to_owned());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let ran = stage.run(&arguments, "");
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let left: Vec<_> =
+            std::fs::read_dir(&copies).unwrap().map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, ["chat-other"], "{arguments:?}");
+    }
+}
+
+#[test]
 fn undo_gives_the_prompt_back_and_the_model_forgets_it() {
     let stage = Stage::new();
     let ran = stage.chat(&[], "one\ntwo\n/undo\n/status\n/undo\n/undo\n");

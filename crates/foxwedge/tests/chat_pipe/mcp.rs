@@ -115,6 +115,33 @@ fn a_server_with_more_tools_than_the_provider_takes_fails_no_prompt() {
 }
 
 #[test]
+fn logins_say_what_is_wrong_and_what_to_do() {
+    let stage = Stage::new();
+    let file =
+        r#"{"mcpServers": {"near": {"command": "x"}, "far": {"url": "http://127.0.0.1:1/mcp"}}}"#;
+    stage.write("servers.json", file);
+    let table: [(&[&str], &str, &str); 6] = [
+        (&["login", "wiki"], "`wiki` is no URL, and there is no `.mcp.json` here", "--mcp-config"),
+        (&["login", "wiki", "--mcp-config", "servers.json"], "lists no server `wiki`", "its URL"),
+        (&["login", "near", "--mcp-config", "servers.json"], "only servers over HTTP", "`env`"),
+        (&["login", "far", "--mcp-config", "servers.json"], "cannot be reached", "is running"),
+        (&["login", "http://127.0.0.1:1/mcp"], "cannot be reached", "is running"),
+        (&["login", "https://me:canary@a/"], "a user or a password", "https://"),
+    ];
+    for (arguments, error, help) in table {
+        let ran = stage.run(&[&["mcp"], arguments].concat(), "");
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{arguments:?} {ran:?}");
+        assert!(ran.err.contains(error), "{arguments:?} {}", ran.err);
+        let advice = ran.err.split_once("help: ").map(|(_, help)| help).unwrap_or_default();
+        assert!(advice.contains(help), "{arguments:?} {}", ran.err);
+        assert!(!ran.err.contains("canary"), "{}", ran.err);
+    }
+    let ran = stage.run(&["mcp", "logout", "http://127.0.0.1:1/mcp"], "");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains("You are not logged in"), "{}", ran.err);
+}
+
+#[test]
 fn the_advice_about_a_server_that_cannot_be_had_fits_how_it_is_reached() {
     let stage = Stage::new();
     let ran = stage.chat(&["-p", "x", "--mcp", "far=http://127.0.0.1:1/mcp"], "");

@@ -15,6 +15,8 @@ fn stdio_and_http_servers_are_parsed() {
         "far": {"type": "http", "url": "https://mcp.example/x",
                 "headers": {"Authorization": "Bearer ${TOKEN}"}, "trustReading": false},
         "plain": {"url": "http://localhost:1/mcp", "tools": ["*"]},
+        "older": {"type": "sse", "url": "https://mcp.example/sse", "oauth": {"clientId": "me",
+                  "clientSecret": "${TOKEN}", "scopes": "a b", "callbackPort": 8123}},
         "off": {"command": "nobody", "disabled": true}
     }}"#;
     let servers = parse(text, &lookup).expect("servers");
@@ -46,6 +48,21 @@ fn stdio_and_http_servers_are_parsed() {
             "plain",
             McpTransport::Http { url: "http://localhost:1/mcp".to_owned(), headers: Vec::new() },
         ),
+        McpServer {
+            oauth: OauthSettings {
+                client_id: Some("me".to_owned()),
+                client_secret: Some(SecretText::new("canary")),
+                scopes: Some("a b".to_owned()),
+                callback_port: Some(8123),
+            },
+            ..McpServer::new(
+                "older",
+                McpTransport::Sse {
+                    url: "https://mcp.example/sse".to_owned(),
+                    headers: Vec::new(),
+                },
+            )
+        },
     ];
     let mut servers = servers;
     servers.sort_by_key(|server| expected.iter().position(|it| it.name == server.name));
@@ -95,11 +112,24 @@ fn errors_name_the_place() {
         (server(r#"{"type": "stdio"}"#), "`mcpServers.a`: `command` is missing"),
         (
             server(r#"{"type": "ws", "url": "https://a"}"#),
-            r#"`mcpServers.a.type`: this must be "stdio" or "http""#,
+            r#"`mcpServers.a.type`: this must be "stdio", "http" or "sse""#,
+        ),
+        (server(r#"{"type": "sse"}"#), "`mcpServers.a`: `url` is missing"),
+        (
+            server(r#"{"type": "sse", "url": "https://a", "headers": {"Accept": "x"}}"#),
+            "`mcpServers.a.headers.Accept`: this header is set by the protocol",
         ),
         (
-            server(r#"{"type": "sse", "url": "https://a"}"#),
-            r#"`mcpServers.a.type`: the old transport `sse` is not supported; start the server with streamable HTTP, and set "type": "http" and its address, which usually ends in `/mcp`"#,
+            server(r#"{"url": "https://a", "oauth": "x"}"#),
+            "`mcpServers.a.oauth`: this must be an object, not a string",
+        ),
+        (
+            server(r#"{"url": "https://a", "oauth": {"clientId": 7}}"#),
+            "`mcpServers.a.oauth.clientId`: this must be a string, not a number",
+        ),
+        (
+            server(r#"{"url": "https://a", "oauth": {"callbackPort": 0}}"#),
+            "`mcpServers.a.oauth.callbackPort`: this must be a port",
         ),
         (
             server(r#"{"url": "https://me:${TOKEN}@a"}"#),

@@ -36,7 +36,12 @@ pub(super) async fn run(flag: Option<&str>, args: &DeleteArgs) -> anyhow::Result
             DeleteTarget::Run(id) => ("run", id, open_store.store.delete_run(id).await),
         };
         match open_store.with_store_error(deleted) {
-            Ok(true) => output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted"))),
+            Ok(true) => {
+                output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted")));
+                if let DeleteTarget::Session(id) = &target {
+                    super::remove_file_copies(id);
+                }
+            }
             // It was deleted together with its session.
             Ok(false) => output::print_note(&format!("{kind} {id} is already deleted")),
             Err(error) => {

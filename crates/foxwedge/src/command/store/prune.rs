@@ -55,6 +55,12 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
         return Ok(ExitCode::FAILURE);
     }
     let deleted = prune_sessions(&open_store, before).await?;
+    for row in &old {
+        // One that was used meanwhile is still there.
+        if open_store.with_store_error(open_store.store.session(&row.id).await)?.is_none() {
+            super::remove_file_copies(&row.id);
+        }
+    }
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     output::write_stderr(&format!(
         "{} {}, {}\n",
