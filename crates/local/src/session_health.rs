@@ -4,7 +4,10 @@ use anstyle::Style;
 use foxwedge_sessions::FindingEffect;
 use serde::Serialize;
 
-use crate::output::{ERROR, GOOD, WARNING, paint};
+use crate::{
+    language::localize,
+    output::{ERROR, GOOD, WARNING, paint},
+};
 
 /// The health of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, PartialOrd, Ord)]
@@ -79,6 +82,6 @@ impl SessionHealth {
 
     /// Sign and label, in color.
     pub fn styled(self) -> String {
-        paint(self.style(), format_args!("{} {}", self.sign(), self.label()))
+        paint(self.style(), format_args!("{} {}", self.sign(), localize(self.label())))
     }
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{file_reports, json::write_pretty};
 use crate::cli::OutputFormat;
 use foxwedge_local::{
+    language::localize,
     outcome::TargetOutcome,
     output::{BOLD, DIM, ERROR, paint},
 };
@@ -93,8 +94,8 @@ fn table(counts: &[RuleCount]) -> String {
         .map(|count| {
             let fixable = match count.fixable {
                 0 => String::new(),
-                all if all == count.count => paint(DIM, "  fixable"),
-                some => paint(DIM, format_args!("  {some} fixable")),
+                all if all == count.count => paint(DIM, localize("  fixable")),
+                some => paint(DIM, localize(format!("  {some} fixable"))),
             };
             // No line ends in spaces.
             let names = if fixable.is_empty() { 0 } else { names };

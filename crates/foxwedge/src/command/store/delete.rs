@@ -8,6 +8,7 @@ use foxwedge_store::Store;
 use super::confirm::confirm;
 use crate::cli::DeleteArgs;
 use foxwedge_local::{
+    language::localize,
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     runs::OpenStore,
 };
@@ -36,7 +37,9 @@ pub(super) async fn run(flag: Option<&str>, args: &DeleteArgs) -> anyhow::Result
             DeleteTarget::Run(id) => ("run", id, open_store.store.delete_run(id).await),
         };
         match open_store.with_store_error(deleted) {
-            Ok(true) => output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted"))),
+            Ok(true) => {
+                output::write_stderr(&localize(format!("{} {kind} {id}\n", paint(GOOD, "deleted"))))
+            }
             // It was deleted together with its session.
             Ok(false) => output::print_note(&format!("{kind} {id} is already deleted")),
             Err(error) => {
