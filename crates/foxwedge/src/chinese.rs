@@ -15,7 +15,7 @@ pub(crate) use command_help::translate_command;
 pub(crate) use usage_errors::exit_with;
 
 /// Sentences, by what they are about.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     include_str!("chinese/help.txt"),
     include_str!("chinese/runs_help.txt"),
     include_str!("chinese/findings.txt"),
@@ -24,13 +24,14 @@ const TABLES: [&str; 12] = [
     include_str!("chinese/demo.txt"),
     include_str!("chinese/runs.txt"),
     include_str!("chinese/serving.txt"),
+    include_str!("chinese/configuration.txt"),
     include_str!("chinese/conversion.txt"),
     include_str!("chinese/losses.txt"),
     include_str!("chinese/errors.txt"),
     include_str!("chinese/error_helps.txt"),
 ];
 
-/// The summary of every rule by its code. The console reads the same file.
+/// The summary of every rule by its code. `cargo xtask tidy` checks that the console says the same.
 const RULE_SUMMARIES: &str = include_str!("chinese/rules.json");
 
 /// Switches this process to Chinese if the command line or the environment asks for it.

@@ -10,10 +10,10 @@ pub(super) const CLAP_WORDS: [(&str, &str); 16] = [
     ("Arguments:", "参数:"),
     ("Commands:", "命令:"),
     ("Possible values:", "可选值:"),
-    ("[default: ", "[默认: "),
-    ("[possible values: ", "[可选值: "),
-    ("[env: ", "[环境变量: "),
-    ("[aliases: ", "[别名: "),
+    ("[default:", "[默认:"),
+    ("[possible values:", "[可选值:"),
+    ("[env:", "[环境变量:"),
+    ("[aliases:", "[别名:"),
     ("Print help (see more with '--help')", "显示帮助（'--help' 更详细）"),
     ("Print help (see a summary with '-h')", "显示帮助（'-h' 更简短）"),
     ("Print this message or the help of the given subcommand(s)", "显示本帮助，或某个子命令的帮助"),
@@ -62,6 +62,7 @@ pub(super) fn translate_screen(mut screen: String) -> String {
     for (english, chinese) in CLAP_WORDS {
         screen = screen.replace(english, chinese);
     }
+    screen = translate_wrapped_values(&screen);
     let lines = screen.split_inclusive('\n').map(|line| {
         let value = line.trim_start().strip_prefix("- ").and_then(|line| line.split_once(": "));
         match value {
@@ -73,6 +74,28 @@ pub(super) fn translate_screen(mut screen: String) -> String {
         }
     });
     lines.collect()
+}
+
+/// Translates `[possible values:` where clap wrapped the line between the two words.
+fn translate_wrapped_values(screen: &str) -> String {
+    let mut pieces = screen.split("[possible");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.trim_start().strip_prefix("values:") {
+            Some(rest) => {
+                let gap = piece.len() - piece.trim_start().len();
+                text.truncate(text.trim_end().len());
+                text.push_str(piece.get(..gap).unwrap_or_default());
+                text.push_str("[可选值:");
+                text.push_str(rest);
+            }
+            None => {
+                text.push_str("[possible");
+                text.push_str(piece);
+            }
+        }
+    }
+    text
 }
 
 /// Every text of a command tree that needs a translation.

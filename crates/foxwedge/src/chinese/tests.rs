@@ -100,7 +100,7 @@ fn the_first_choice_that_is_set_decides() {
 }
 
 /// Calls that take a sentence for people.
-const SENTENCE_CALLS: [&str; 8] = [
+const SENTENCE_CALLS: [&str; 10] = [
     "HelpfulError::new(",
     ".help(",
     "bail!(",
@@ -109,6 +109,8 @@ const SENTENCE_CALLS: [&str; 8] = [
     "with_context(",
     "print_note(",
     "localize(",
+    ".fail(",
+    "#[error(",
 ];
 
 /// Parts of the sources that write only for programs, or for a screen that is in English.
@@ -132,7 +134,8 @@ fn every_finding_and_every_edit_is_translated() {
 fn every_error_and_every_note_is_translated() {
     let (catalog, keys) = (catalog(), normalized_keys());
     let mut missing = Vec::new();
-    for source in ["foxwedge/src", "local/src"].iter().flat_map(|path| sources(path)) {
+    let crates = ["foxwedge/src", "local/src", "json/src", "formats/src", "sessions/src"];
+    for source in crates.iter().flat_map(|path| sources(path)) {
         for call in SENTENCE_CALLS {
             for (at, _) in source.match_indices(call) {
                 let arguments = arguments(&source[at + call.len()..]);
