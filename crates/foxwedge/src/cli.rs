@@ -51,7 +51,7 @@ pub(crate) struct CommandLine {
     /// Same as --color never
     #[arg(long, global = true, conflicts_with = "color")]
     no_color: bool,
-    /// Language of help, findings and errors [default: that of the locale]
+    /// Language of messages [default: that of the locale]
     // `chinese::choose_language` reads it before the parser runs.
     #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh"])]
     lang: Option<String>,
