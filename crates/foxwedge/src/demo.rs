@@ -46,8 +46,7 @@ fn show_all(screen: &mut DemoScreen<impl io::Write>) -> anyhow::Result<bool> {
     let title = localize("Every tool call has its result, and keeps it.");
     screen.line(format_args!("{BOLD}{title}{BOLD:#}"))?;
     let subtitle = localize("Seven histories as agents leave them.");
-    let [rejected, new, rewritten, moved] =
-        ["rejected", "new", "rewritten", "moved"].map(|word| localize(word));
+    let [rejected, new, rewritten, moved] = ["rejected", "new", "rewritten", "moved"].map(localize);
     screen.line(format_args!(
         "{DIM}{subtitle}{DIM:#}  {BAD}✗{BAD:#} {rejected}  \
          {GOOD}+{GOOD:#} {new}  {GOOD}~{GOOD:#} {rewritten}  {GOOD}↑{GOOD:#} {moved}"
