@@ -67,7 +67,8 @@ fn replayed() -> Result<Vec<(&'static str, String, String)>, String> {
         let old = fs::read_to_string(workspace::root().join(document))
             .map_err(|error| format!("{document}: {error}"))?;
         let folder = env::temp_dir().join(format!("foxwedge-transcript-{}", process::id()));
-        let desk = Desk { binary: &binary, folder: &folder };
+        let locale = if document.ends_with(".zh-CN.md") { "zh_CN.UTF-8" } else { "" };
+        let desk = Desk { binary: &binary, folder: &folder, locale };
         let new =
             desk.set_up().and_then(|()| replay(&old, |command, shown| desk.run(command, shown)));
         // What is left in the folder for temporary files does not matter.
@@ -106,6 +107,8 @@ fn replay(
 struct Desk<'d> {
     binary: &'d Path,
     folder: &'d Path,
+    /// The locale of the reader.
+    locale: &'d str,
 }
 
 impl Desk<'_> {
@@ -136,7 +139,7 @@ impl Desk<'_> {
         let (mut reader, writer) = io::pipe()?;
         let mut command = Command::new(self.binary);
         command.args(arguments).current_dir(self.folder).env_clear();
-        command.env("HOME", self.folder.join(HOME));
+        command.env("HOME", self.folder.join(HOME)).env("LANG", self.locale);
         command.stdout(writer.try_clone()?).stderr(writer);
         let mut child = command.spawn()?;
         // The command holds the writing end: without this the reader would wait for ever.

@@ -5,7 +5,10 @@ use std::{ffi::OsString, path::PathBuf};
 use anstream::ColorChoice;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::Resettable};
 use foxwedge_core::{PlaceholderLanguage, Profile};
+use foxwedge_local::language::is_translated;
 use foxwedge_sessions::SessionAgent;
+
+use crate::chinese;
 
 mod help;
 mod values;
@@ -53,6 +56,10 @@ pub(crate) struct CommandLine {
     /// Same as --color never
     #[arg(long, global = true, conflicts_with = "color")]
     no_color: bool,
+    /// Language of messages [default: that of the locale]
+    // `chinese::choose_language` reads it before the parser runs.
+    #[arg(long, global = true, value_name = "LANG", value_parser = ["en", "zh"])]
+    lang: Option<String>,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
 }
@@ -60,10 +67,18 @@ pub(crate) struct CommandLine {
 impl CommandLine {
     /// Parses the command line; prints a usage error and exits if it is invalid.
     pub(crate) fn read() -> CommandLine {
-        let mut command = help::group_commands(CommandLine::command())
+        let mut command = CommandLine::command();
+        if is_translated() {
+            command = chinese::translate_command(command);
+        }
+        command = help::group_commands(command)
             .mut_subcommands(|command| command.mut_args(without_empty_variable));
-        let parsed = CommandLine::from_arg_matches(&command.get_matches_mut());
-        parsed.unwrap_or_else(|error| error.format(&mut command).exit())
+        let matches = command.try_get_matches_from_mut(std::env::args_os());
+        let parsed = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
+        parsed.unwrap_or_else(|error| {
+            let error = error.format(&mut command);
+            if is_translated() { chinese::exit_with(&error) } else { error.exit() }
+        })
     }
 
     /// Parses a command that this program composed.

@@ -13,6 +13,7 @@ mod gateway;
 mod console;
 
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal},
     process::ExitCode,
 };
@@ -21,9 +22,13 @@ use anyhow::Context as _;
 use foxwedge_core::{CheckOptions, Profile, Repair, Rule};
 use foxwedge_formats::{OutlinedDocument, detect, outline_options, read, text};
 
-use crate::cli::DemoArgs;
+use crate::{
+    cli::DemoArgs,
+    report::{edit_note, finding_message},
+};
 use demo_screen::{BAD, BOLD, CODE, DIM, DemoScreen, GOOD};
 use draw::{HistoryMarks, RepairedMarks};
+use foxwedge_local::language::localize;
 use histories::{DEMO_HISTORIES, DemoHistory};
 use proof::RepairProof;
 
@@ -38,10 +43,13 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn show_all(screen: &mut DemoScreen<impl io::Write>) -> anyhow::Result<bool> {
-    screen.line(format_args!("{BOLD}Every tool call has its result, and keeps it.{BOLD:#}"))?;
+    let title = localize("Every tool call has its result, and keeps it.");
+    screen.line(format_args!("{BOLD}{title}{BOLD:#}"))?;
+    let subtitle = localize("Seven histories as agents leave them.");
+    let [rejected, new, rewritten, moved] = ["rejected", "new", "rewritten", "moved"].map(localize);
     screen.line(format_args!(
-        "{DIM}Seven histories as agents leave them.{DIM:#}  {BAD}✗{BAD:#} rejected  \
-         {GOOD}+{GOOD:#} new  {GOOD}~{GOOD:#} rewritten  {GOOD}↑{GOOD:#} moved"
+        "{DIM}{subtitle}{DIM:#}  {BAD}✗{BAD:#} {rejected}  \
+         {GOOD}+{GOOD:#} {new}  {GOOD}~{GOOD:#} {rewritten}  {GOOD}↑{GOOD:#} {moved}"
     ))?;
     screen.pause(900)?;
     let mut proven = 0;
@@ -92,10 +100,10 @@ fn show_heading(
 ) -> io::Result<()> {
     screen.blank_line()?;
     screen.rule(
-        &format!("{number}/{} {}", DEMO_HISTORIES.len(), history.title),
+        &format!("{number}/{} {}", DEMO_HISTORIES.len(), localize(history.title)),
         history.profile.name(),
     )?;
-    screen.line(format_args!("{DIM}{}{DIM:#}", history.cause))?;
+    screen.line(format_args!("{DIM}{}{DIM:#}", localize(history.cause)))?;
     screen.blank_line()
 }
 
@@ -111,7 +119,7 @@ fn show_refusal(
     for (at, finding) in repair.before.findings.iter().enumerate() {
         let label = if at == 0 { "finding" } else { "" };
         let rule = format!("{} {}", finding.rule.label(), finding.rule.name);
-        screen.field(label, (BAD, &rule), &format!(": {}", finding.message))?;
+        screen.field(label, (BAD, &rule), &format!(": {}", finding_message(finding)))?;
     }
     screen.pause(400)
 }
@@ -120,7 +128,7 @@ fn show_refusal(
 fn show_edits(screen: &mut DemoScreen<impl io::Write>, repair: &Repair<'_>) -> io::Result<()> {
     for (at, edit) in repair.edits.iter().enumerate() {
         let label = if at == 0 { "repair" } else { "" };
-        screen.field(label, (GOOD, edit.strategy.name()), &format!(": {}", edit.note))?;
+        screen.field(label, (GOOD, edit.strategy.name()), &format!(": {}", edit_note(edit)))?;
         screen.pause(200)?;
     }
     Ok(())
@@ -142,7 +150,9 @@ fn show_proof(
         (proof.explained.is_some(), format!("the error message alone leads to {rule}")),
     ];
     for (at, row) in claims.chunks(2).enumerate() {
-        screen.claims(if at == 0 { "proof" } else { "" }, row)?;
+        let row: Vec<(bool, Cow<'_, str>)> =
+            row.iter().map(|(holds, claim)| (*holds, localize(claim.as_str()))).collect();
+        screen.claims(if at == 0 { "proof" } else { "" }, &row)?;
         screen.pause(100)?;
     }
     screen.pause(350)
@@ -152,12 +162,10 @@ fn show_summary(screen: &mut DemoScreen<impl io::Write>, proven: usize) -> io::R
     screen.blank_line()?;
     screen.rule("", "")?;
     let style = if proven == DEMO_HISTORIES.len() { GOOD } else { BAD };
-    screen.line(format_args!(
-        "{style}{proven} of {} repairs proven.{style:#}",
-        DEMO_HISTORIES.len()
-    ))?;
+    let summary = localize(format!("{proven} of {} repairs proven.", DEMO_HISTORIES.len()));
+    screen.line(format_args!("{style}{summary}{style:#}"))?;
     screen.blank_line()?;
-    screen.line(format_args!("{BOLD}Try it on yours{BOLD:#}"))?;
+    screen.line(format_args!("{BOLD}{}{BOLD:#}", localize("Try it on yours")))?;
     let commands = [
         ("foxwedge check request.json", "what would be rejected, and where"),
         ("foxwedge fix request.json", "repair the file"),
@@ -169,7 +177,7 @@ fn show_summary(screen: &mut DemoScreen<impl io::Write>, proven: usize) -> io::R
         ("foxwedge demo --console", "the same in a browser, with runs to watch"),
     ];
     for (command, what) in commands {
-        screen.line(format_args!("  {CODE}{command:<34}{CODE:#}{DIM}{what}{DIM:#}"))?;
+        screen.line(format_args!("  {CODE}{command:<34}{CODE:#}{DIM}{}{DIM:#}", localize(what)))?;
     }
     Ok(())
 }

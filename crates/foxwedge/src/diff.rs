@@ -6,6 +6,7 @@ use foxwedge_sessions::ParsedSession;
 
 use crate::compact::CompactionResult;
 use foxwedge_local::{
+    language::localize,
     outcome::message_path,
     output::{ADDED, BOLD, FRAME, REMOVED, clean, paint},
     source::{DocumentBody, InputDocument, ParsedInput},
@@ -212,7 +213,7 @@ fn push_hunk(text: &mut String, steps: &[DiffStep], old: &[&str], new: &[&str]) 
 }
 
 fn push_header(text: &mut String, title: &str) {
-    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {title} @@"))));
+    text.push_str(&format!("{}\n", paint(FRAME, format_args!("@@ {} @@", localize(title)))));
 }
 
 /// Adds old lines, then new lines. Each is shortened around its difference from its partner.

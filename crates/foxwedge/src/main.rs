@@ -5,6 +5,7 @@
 //! loses data. It makes no decisions about conversations.
 
 mod cli;
+mod chinese;
 mod command;
 mod demo;
 mod check_flags;
@@ -23,12 +24,13 @@ mod pool;
 use std::process::ExitCode;
 
 use cli::{CliCommand, CommandLine};
-use foxwedge_local::output;
+use foxwedge_local::{language::in_english, output};
 
 fn main() -> ExitCode {
     if let Some(command) = foxwedge_tools::launched_command() {
         return foxwedge_tools::launch(&command);
     }
+    chinese::choose_language();
     let cli = CommandLine::read();
     output::set_color(cli.color());
     match run(cli.command) {
@@ -58,7 +60,8 @@ fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
         CliCommand::Follow(args) => command::follow::run(*args),
         CliCommand::Runs(args) => command::runs::run(*args),
         CliCommand::Store(args) => command::store::run(*args),
-        CliCommand::Chat(args) => command::chat::run(*args),
+        // The screen of the chat is in English.
+        CliCommand::Chat(args) => in_english(|| command::chat::run(*args)),
         CliCommand::Acp(args) => command::acp::run(*args),
         CliCommand::Mcp(args) => command::mcp::run(args),
         CliCommand::Serve(args) => command::serve::run(*args),

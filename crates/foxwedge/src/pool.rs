@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use foxwedge_local::language::localize;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Calls `work` for every item and returns the results in the order of the items.
@@ -62,7 +63,9 @@ fn progress_bar(length: usize, bar: bool) -> ProgressBar {
     if !bar || length < 8 || !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files {eta}");
+    let files = localize("files");
+    let style =
+        ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {files} {{eta}}"));
     let bar = ProgressBar::with_draw_target(
         Some(u64::try_from(length).unwrap_or(u64::MAX)),
         ProgressDrawTarget::stderr_with_hz(10),

@@ -3,16 +3,18 @@
 //! Findings are written one by one: no format holds all of them in memory as text.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     io::{self, Write},
 };
 
-use foxwedge_core::{Edit, FixApplicability, Rule, Severity};
+use foxwedge_core::{Edit, Finding, FixApplicability, Rule, Severity};
 
 use crate::cli::OutputFormat;
 use foxwedge_local::{
     check_settings::CheckSettings,
     findings::ReportDetail,
+    language::{is_translated, localize},
     outcome::{FileReport, LocatedFinding, SessionRef, TargetOutcome, TargetResult},
 };
 
@@ -139,6 +141,34 @@ fn file_findings<'o>(
     let to_reported =
         move |located| ReportedFinding { path, located, session, edits: report.edits_of(located) };
     report.findings.iter().map(to_reported)
+}
+
+/// The message of a finding in the language of the user. A message that was cut short, or that the
+/// catalog does not have, becomes the summary of its rule with the calls.
+pub(crate) fn finding_message(finding: &Finding) -> Cow<'_, str> {
+    let localized = localize(finding.message.as_str());
+    if !is_translated() || matches!(localized, Cow::Owned(_)) {
+        return localized;
+    }
+    let names = finding.tool.iter().chain(&finding.ids);
+    with_names(localize(finding.rule.summary), names)
+}
+
+/// The note of an edit in the language of the user, or else what its strategy does.
+pub(crate) fn edit_note(edit: &Edit) -> Cow<'_, str> {
+    let localized = localize(edit.note.as_str());
+    if !is_translated() || matches!(localized, Cow::Owned(_)) {
+        return localized;
+    }
+    with_names(localize(full::describe_strategy(edit.strategy)), edit.ids.iter())
+}
+
+fn with_names<'n>(
+    text: Cow<'static, str>,
+    names: impl Iterator<Item = &'n String>,
+) -> Cow<'static, str> {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() { text } else { Cow::Owned(format!("{text}: {}", names.join(", "))) }
 }
 
 /// Name of a severity, the same in every format.

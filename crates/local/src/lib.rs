@@ -40,6 +40,7 @@ pub mod excerpt;
 pub mod export;
 pub mod findings;
 pub mod input_format;
+pub mod language;
 pub mod message_row;
 pub mod outcome;
 pub mod output;

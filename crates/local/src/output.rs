@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use unicode_width::UnicodeWidthChar;
 
-use crate::ascii;
+use crate::{ascii, language::localize};
 
 /// An error message, with a hint what to do about it.
 #[derive(Clone, Debug)]
@@ -217,15 +217,13 @@ impl Write for ColorStripper<'_> {
 
 /// Prints a note to stderr.
 pub fn print_note(text: &str) {
-    write_stderr(&format!("{}: {text}\n", paint(HELP, "note")));
+    write_stderr(&format!("{}: {}\n", paint(HELP, localize("note")), localize(text)));
 }
 
 /// Prints an error to stderr, with its causes and its help.
 pub fn print_error(error: &anyhow::Error) {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1) {
-        text.push_str(&format!(": {cause}"));
-    }
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let text = causes.iter().map(|cause| localize(cause.as_str())).collect::<Vec<_>>().join(": ");
     write_stderr(&format_error(&text, help_of(error)));
 }
 
@@ -236,11 +234,17 @@ pub fn help_of(error: &anyhow::Error) -> Option<&str> {
 
 /// Formats an error and its help as lines. Both are cleaned, because they may quote file names.
 pub fn format_error(text: &str, help: Option<&str>) -> String {
-    let mut lines = format!("{}: {}\n", paint(ERROR, "error"), clean(text));
+    let error = paint(ERROR, localize("error"));
+    let mut lines = format!("{error}: {}\n", clean(&localize(text)));
     if let Some(help) = help {
-        lines.push_str(&format!("  {}: {}\n", paint(HELP, "help"), clean(help)));
+        lines.push_str(&format_help(help));
     }
     lines
+}
+
+/// Formats a hint as a line.
+pub fn format_help(help: &str) -> String {
+    format!("  {}: {}\n", paint(HELP, localize("help")), clean(&localize(help)))
 }
 
 /// Replaces characters that could move the cursor, hide text or change its direction.

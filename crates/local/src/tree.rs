@@ -11,6 +11,7 @@ use foxwedge_core::{
 use foxwedge_sessions::RecordNode;
 
 use crate::{
+    language::localize,
     output::{BOLD, DIM, FRAME},
     preview,
     screen::{StyledLine, fit_columns, pad},
@@ -159,6 +160,7 @@ fn message_text(draft: &Draft<'_>, message: &Message) -> (String, bool) {
             ContentShape::Other => notes.push("other content"),
         }
     }
+    let notes: Vec<_> = notes.into_iter().map(localize).collect();
     let text = if notes.is_empty() { String::new() } else { format!("({})", notes.join(", ")) };
     (text, true)
 }

@@ -1,6 +1,7 @@
 //! The first help screen: commands in groups instead of one long list.
 
 use clap::Command;
+use foxwedge_local::language::localize;
 
 /// The commands in the order of the help, by what they are for.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -31,11 +32,12 @@ fn format_groups(command: &Command) -> String {
     let columns = columns.unwrap_or(0);
     let mut text = String::new();
     for (title, names) in GROUPS {
+        let title = localize(title);
         text.push_str(&format!("\n{heading}{title}:{heading:#}\n"));
         for name in names {
             let about = match command.find_subcommand(name).and_then(Command::get_about) {
                 Some(about) => about.to_string(),
-                None => "Print this help, or the help of a command".to_owned(),
+                None => localize("Print this help, or the help of a command").into_owned(),
             };
             text.push_str(&format!("  {literal}{name:columns$}{literal:#}  {about}\n"));
         }

@@ -24,6 +24,7 @@ use crate::{
 };
 use foxwedge_local::{
     disk::write_whole,
+    language::localize,
     output::{self, ColorStripper, GOOD, HelpfulError, clean, paint, pluralize},
     provider_conversation::ProviderConversation,
     screen,
@@ -140,7 +141,10 @@ fn compact_target(
     write_report(args, &result)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
-        output::write_stderr(&format!("{} in place; backup: {backup}\n", paint(GOOD, "Compacted")));
+        output::write_stderr(&localize(format!(
+            "{} in place; backup: {backup}\n",
+            paint(GOOD, "Compacted")
+        )));
     }
     let findings_remain = result.is_changed() && !compacted.account.remaining.is_clean();
     Ok(if findings_remain { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -187,7 +191,7 @@ fn report_text(args: &CompactArgs, result: &CompactionResult<'_>) -> String {
     if result.is_changed() {
         let mut text = compaction::render_report(result, screen::terminal_columns());
         if result.dry_run {
-            text.push_str("Nothing was written.\n");
+            text.push_str(&localize("Nothing was written.\n"));
         }
         return text;
     }
@@ -197,7 +201,9 @@ fn report_text(args: &CompactArgs, result: &CompactionResult<'_>) -> String {
         let name = foxwedge_local::check_settings::shell_quote(&clean(result.path));
         let name = if result.path == crate::target::STDIN { "-" } else { &name };
         let steps = pluralize(repairs, "step");
-        text.push_str(&format!("It is not valid: `foxwedge fix {name}` repairs it in {steps}.\n"));
+        text.push_str(&localize(format!(
+            "It is not valid: `foxwedge fix {name}` repairs it in {steps}.\n"
+        )));
     }
     text
 }

@@ -25,6 +25,7 @@ use crate::{
 use foxwedge_local::{
     disk::write_private,
     input_format::InputFormat,
+    language::localize,
     outcome::FileReport,
     output::{self, GOOD, HelpfulError, clean, paint},
 };
@@ -268,7 +269,7 @@ fn report_result(args: &ConvertArgs, report: &ConversionReport) -> anyhow::Resul
     if let (Some(path), ReportFormat::Full, false) = (&args.output, args.output_format, args.quiet)
     {
         let path = clean(&path.to_string_lossy());
-        output::write_stderr(&format!("{} {path}\n", paint(GOOD, "written")));
+        output::write_stderr(&localize(format!("{} {path}\n", paint(GOOD, "written"))));
     }
     Ok(if report.is_successful() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

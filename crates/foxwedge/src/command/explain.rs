@@ -11,8 +11,12 @@ use crate::{
     cli::{ExplainArgs, RuleArgs},
     command::rule,
 };
-use foxwedge_local::output::{
-    BOLD, DIM, ERROR, HelpfulError, clean, cut, format_error, paint, write_stderr, write_stdout,
+use foxwedge_local::{
+    language::{is_translated, localize},
+    output::{
+        BOLD, DIM, ERROR, HelpfulError, clean, cut, format_error, paint, write_stderr, write_stdout,
+    },
+    screen::pad,
 };
 
 pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
@@ -21,14 +25,14 @@ pub(crate) fn run(args: ExplainArgs) -> anyhow::Result<ExitCode> {
     if let Some(rule) = rules::find_rule(&text) {
         return rule::run(RuleArgs { rule: rule.label() });
     }
-    let language = args.language.unwrap_or_default();
+    let language = args.language.unwrap_or_else(screen_language);
     if let Some(explanation) = explain(&text) {
         write_stdout(&explanation_text(&explanation, language))?;
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(error) = explain_other(&text) {
         let advice = in_language(error.advice, error.advice_zh, language);
-        let wording = paint(DIM, format_args!("{:<8}", "wording"));
+        let wording = paint(DIM, pad(&localize("wording"), 8));
         write_stdout(&format!("{wording}  {}\n\n{advice}\n", error.provider))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -59,12 +63,12 @@ fn error_text(args: &ExplainArgs) -> anyhow::Result<String> {
 fn explanation_text(explanation: &ErrorExplanation<'_>, language: PlaceholderLanguage) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
-        text.push_str(&format!("{}  {value}\n", paint(DIM, format_args!("{name:<8}"))));
+        text.push_str(&format!("{}  {value}\n", paint(DIM, pad(&localize(name), 8))));
     };
     line("rule", &rule_line(explanation.code));
     line("wording", explanation.provider);
     if let Some(index) = explanation.message_index {
-        line("message", &format!("{index}, counted from 0"));
+        line("message", &localize(format!("{index}, counted from 0")));
     }
     if !explanation.ids.is_empty() {
         let ids: Vec<String> =
@@ -76,6 +80,14 @@ fn explanation_text(explanation: &ErrorExplanation<'_>, language: PlaceholderLan
     }
     let advice = in_language(explanation.advice, explanation.advice_zh, language);
     format!("{text}\n{advice}\n")
+}
+
+/// The language of the screen.
+fn screen_language() -> PlaceholderLanguage {
+    match is_translated() {
+        true => PlaceholderLanguage::Chinese,
+        false => PlaceholderLanguage::English,
+    }
 }
 
 fn in_language<'a>(english: &'a str, chinese: &'a str, language: PlaceholderLanguage) -> &'a str {
@@ -90,7 +102,8 @@ fn rule_line(code: u16) -> String {
     let label = format!("FW{code}");
     match rules::find_rule(&label) {
         Some(rule) => {
-            format!("{} {}: {}", paint(ERROR, label), paint(BOLD, rule.name), rule.summary)
+            let summary = localize(rule.summary);
+            format!("{} {}: {summary}", paint(ERROR, label), paint(BOLD, rule.name))
         }
         None => label,
     }

@@ -15,6 +15,7 @@ use foxwedge_local::{
     agents,
     disk::{FileIdentity, write_private},
     export::{self, ExportHeader},
+    language::localize,
     output::{self, GOOD, HelpfulError, clean, paint},
     screen::abbreviate_home,
     source::InputDocument,
@@ -45,7 +46,10 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
             let display_name = clean(&output.to_string_lossy());
             write_private(output, |out| out.write_all(exported.as_bytes()))
                 .with_context(|| format!("`{display_name}` cannot be written"))?;
-            output::write_stderr(&format!("{} {display_name}\n", paint(GOOD, "exported")));
+            output::write_stderr(&localize(format!(
+                "{} {display_name}\n",
+                paint(GOOD, "exported")
+            )));
         }
     }
     Ok(ExitCode::SUCCESS)

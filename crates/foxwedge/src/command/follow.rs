@@ -29,6 +29,7 @@ use self::{
 };
 use crate::cli::{FollowArgs, FollowSource};
 use foxwedge_local::{
+    language::localize,
     output::{self, DIM, HELP, HelpfulError, clean, paint},
     runs,
 };
@@ -125,15 +126,15 @@ fn report_result(
         output::print_note(&format!("and {more} more warnings"));
     }
     if let (Some(location), Some(run)) = (stream.store_location(), stream.ended.keys().next()) {
-        output::write_stderr(&format!(
+        output::write_stderr(&localize(format!(
             "{}\n",
-            paint(DIM, format_args!("recorded in {}", clean(&location)))
-        ));
+            paint(DIM, localize(format!("recorded in {}", clean(&location))))
+        )));
         let (help, store_flag) =
-            (paint(HELP, "help"), runs::repeat_store_flag(args.store.as_deref()));
-        output::write_stderr(&format!(
+            (paint(HELP, localize("help")), runs::repeat_store_flag(args.store.as_deref()));
+        output::write_stderr(&localize(format!(
             "  {help}: `foxwedge runs show {run}{store_flag}` shows it again\n"
-        ));
+        )));
     }
     match end {
         FollowEnd::Stopped => return Ok(ExitCode::from(130)),

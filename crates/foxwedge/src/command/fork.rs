@@ -21,6 +21,7 @@ use foxwedge_local::{
     agents,
     database::{SessionPath, insert_session},
     disk,
+    language::localize,
     outcome::SessionRef,
     output::{self, GOOD, HELP, HelpfulError, clean, paint, pluralize},
     source::InputDocument,
@@ -72,12 +73,15 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
             format!(", {}", paint(GOOD, format_args!("repaired in {}", pluralize(steps, "step"))))
         }
     };
-    output::write_stderr(&format!("Copied to {}{repaired}.\n", clean(&path.to_string_lossy())));
+    output::write_stderr(&localize(format!(
+        "Copied to {}{repaired}.\n",
+        clean(&path.to_string_lossy())
+    )));
     if args.output.is_none() {
-        let help = paint(HELP, "help");
+        let help = paint(HELP, localize("help"));
         let copy = SessionRef { id: Some(id), ..SessionRef::of(session) };
         let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
-        output::write_stderr(&format!("  {help}: `{command}` resumes it\n"));
+        output::write_stderr(&localize(format!("  {help}: `{command}` resumes it\n")));
     }
     Ok(ExitCode::SUCCESS)
 }

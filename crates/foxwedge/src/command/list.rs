@@ -7,7 +7,8 @@ use crate::{pool, sessions::project_filter::ProjectFilter};
 use foxwedge_local::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin, session_lookup},
     disk,
-    output::{self, HELP, clean, paint, pluralize, write_stderr},
+    language::{list_separator, localize},
+    output::{self, clean, format_help, paint, pluralize, write_stderr},
     session_health::SessionHealth,
     session_overview::{SessionOverview, read_overview},
 };
@@ -119,22 +120,24 @@ fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) 
     if rows.is_empty() {
         let filtered = args.broken || args.project.is_some() || !args.agent.is_empty();
         return if filtered {
-            "No matching sessions found.\n".to_owned()
+            localize("No matching sessions found.\n").into_owned()
         } else {
             let places = listing.describe_empty_folders();
-            format!(
-                "No sessions found: no supported agent has any on this machine.\n\
-                 Looked in {places}.\n"
-            )
+            let none = localize("No sessions found: no supported agent has any on this machine.\n");
+            format!("{none}{}", localize(format!("Looked in {places}.\n")))
         };
     }
     let counts: Vec<String> = SessionHealth::ALL
         .into_iter()
         .map(|health| (health, rows.iter().filter(|row| row.overview.health == health).count()))
         .filter(|(_, count)| *count > 0)
-        .map(|(health, count)| paint(health.style(), format_args!("{count} {}", health.label())))
+        .map(|(health, count)| {
+            paint(health.style(), localize(format!("{count} {}", health.label())))
+        })
         .collect();
-    let mut text = format!("{}: {}.\n", pluralize(rows.len(), "session"), counts.join(", "));
+    let sessions = pluralize(rows.len(), "session");
+    let counts = counts.join(list_separator());
+    let mut text = localize(format!("{sessions}: {counts}.\n")).into_owned();
     let fixable: Vec<String> =
         rows.iter().filter(|row| row.overview.is_fixable).map(|row| clean(&row.short_id)).collect();
     let repairs = match fixable.as_slice() {
@@ -157,6 +160,6 @@ fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) 
             )
         }
     };
-    text.push_str(&format!("  {}: {repairs}\n", paint(HELP, "help")));
+    text.push_str(&format_help(&repairs));
     text
 }

@@ -12,10 +12,12 @@ use foxwedge_formats::{
 
 use crate::{
     cli::{ResumeArgs, SessionViewMode},
+    report::{edit_note, finding_message},
     sessions::{self, ConversationFileView},
 };
 use foxwedge_local::{
     export,
+    language::localize,
     outcome::message_path,
     output::{self, DIM, GOOD, WARNING, clean, cut, paint, pluralize},
 };
@@ -45,18 +47,18 @@ pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
     print_repairs(&view, &repaired.edits);
     print_losses(&losses);
     print_remaining(&repaired.remaining, format);
-    output::write_stderr(&format!(
+    output::write_stderr(&localize(format!(
         "{} in {}, {}.\n",
         pluralize(messages, "message"),
         format.name(),
         match repaired.remaining.total() {
-            0 => paint(GOOD, format_args!("valid for {}", profile.name())),
-            remaining => paint(
-                WARNING,
-                format_args!("{} left for {}", pluralize(remaining, "finding"), profile.name())
-            ),
+            0 => paint(GOOD, localize(format!("valid for {}", profile.name()))),
+            remaining => {
+                let left = pluralize(remaining, "finding");
+                paint(WARNING, localize(format!("{left} left for {}", profile.name())))
+            }
         }
-    ));
+    )));
     Ok(if repaired.remaining.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -109,7 +111,7 @@ pub(crate) fn repair_history(
 fn print_repairs(view: &ConversationFileView<'_>, edits: &EditLog) {
     let lines = view.edits.iter().chain(edits).map(|edit| {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
-        format!("{code} {}", clean(&cut(&edit.note, 200)))
+        format!("{code} {}", clean(&cut(&edit_note(edit), 200)))
     });
     print_lines("repaired", lines.take(MAX_LISTED_LINES).collect(), view.edits.len() + edits.len());
 }
@@ -118,10 +120,10 @@ fn print_repairs(view: &ConversationFileView<'_>, edits: &EditLog) {
 pub(crate) fn print_losses(losses: &[Loss]) {
     let lines = losses.iter().map(|loss| {
         let place = match loss.location {
-            LossLocation::Message(index) => paint(DIM, format_args!("(message {index})")),
+            LossLocation::Message(index) => paint(DIM, localize(format!("(message {index})"))),
             LossLocation::Request | LossLocation::Reply => String::new(),
         };
-        format!("{} {place}", clean(&cut(&loss.note, 200)))
+        format!("{} {place}", clean(&cut(&localize(loss.note.as_str()), 200)))
     });
     print_lines("left out", lines.take(MAX_LISTED_LINES).collect(), losses.len());
 }
@@ -130,7 +132,7 @@ fn print_remaining(remaining: &Report, format: Format) {
     let lines = remaining.findings.iter().map(|finding| {
         let code = paint(WARNING, finding.rule.label());
         let at = message_path(format, finding.location.message);
-        format!("{code} {at}: {}", clean(&cut(&finding.message, 200)))
+        format!("{code} {at}: {}", clean(&cut(&finding_message(finding), 200)))
     });
     print_lines("remaining", lines.take(MAX_LISTED_LINES).collect(), remaining.total());
 }
@@ -141,12 +143,12 @@ fn print_lines(heading: &str, lines: Vec<String>, total: usize) {
         return;
     }
     let more = total.saturating_sub(lines.len());
-    let mut text = format!("{heading}:\n");
+    let mut text = format!("{}:\n", localize(heading));
     for line in &lines {
         text.push_str(&format!("  {line}\n"));
     }
     if more > 0 {
-        text.push_str(&format!("  … and {more} more\n"));
+        text.push_str(&localize(format!("  … and {more} more\n")));
     }
     output::write_stderr(&text);
 }

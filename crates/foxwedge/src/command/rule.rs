@@ -2,12 +2,16 @@
 
 use crate::check_flags;
 use std::{
+    borrow::Cow,
     io::{self, IsTerminal},
     process::ExitCode,
 };
 
+use foxwedge_core::Rule;
+
 use crate::{cli::RuleArgs, command::rules::table};
 use foxwedge_local::{
+    language::{is_translated, localize},
     output::{BOLD, DIM, FRAME, paint, write_stdout},
     pager::write_paged,
 };
@@ -19,13 +23,23 @@ pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
         write_stdout(&table(rules))?;
         return Ok(ExitCode::SUCCESS);
     };
-    let markdown = rule.explain;
+    let markdown = page(rule);
     if io::stdout().is_terminal() {
-        write_paged(|out| out.write_all(style_markdown(markdown).as_bytes()))?
+        write_paged(|out| out.write_all(style_markdown(&markdown).as_bytes()))?
     } else {
-        write_stdout(markdown)?
+        write_stdout(&markdown)?
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of a rule. Pages are in English; in another language the summary is put in front.
+fn page(rule: &Rule) -> Cow<'static, str> {
+    if !is_translated() {
+        return Cow::Borrowed(rule.explain);
+    }
+    let (label, summary) = (rule.label(), localize(rule.summary));
+    let note = localize("The page of this rule is in English.");
+    Cow::Owned(format!("# {label} {}\n\n{summary}。{note}\n\n{}", rule.name, rule.explain))
 }
 
 /// Makes headings bold and examples dim.

@@ -6,7 +6,11 @@ use foxwedge_core::{Profile, Rule, RuleEvidence, rules};
 use serde::Serialize;
 
 use crate::cli::{ListFormat, RulesArgs};
-use foxwedge_local::output::{DIM, ERROR, paint, write_stdout};
+use foxwedge_local::{
+    language::localize,
+    output::{DIM, ERROR, paint, width, write_stdout},
+    screen::pad,
+};
 
 #[derive(Serialize)]
 struct RuleListEntry {
@@ -55,14 +59,14 @@ fn profile_names(rule: &Rule, evidence: RuleEvidence) -> Vec<&'static str> {
 pub(crate) fn table(mut all: Vec<&Rule>) -> String {
     all.sort_by_key(|rule| rule.code);
     let names = all.iter().map(|rule| rule.name.len()).max().unwrap_or(0);
-    let summaries = all.iter().map(|rule| rule.summary.chars().count()).max().unwrap_or(0);
+    let summaries = all.iter().map(|rule| width(&localize(rule.summary))).max().unwrap_or(0);
     all.iter()
         .map(|rule| {
             format!(
-                "{}  {:<names$}  {:<summaries$}  {}\n",
+                "{}  {:<names$}  {}  {}\n",
                 paint(ERROR, rule.label()),
                 rule.name,
-                rule.summary,
+                pad(&localize(rule.summary), summaries),
                 paint(DIM, describe_profiles(rule)),
             )
         })
@@ -73,12 +77,15 @@ pub(crate) fn table(mut all: Vec<&Rule>) -> String {
 fn describe_profiles(rule: &Rule) -> String {
     let applies = |profile: &Profile| rule.evidence(*profile).is_some();
     if Profile::ALL.iter().all(applies) {
-        return "all".to_owned();
+        return localize("all").into_owned();
     }
     let names = |expected: bool| -> Vec<&str> {
         let profiles = Profile::ALL.iter().filter(|profile| applies(profile) == expected);
         profiles.map(|profile| profile.name()).collect()
     };
     let others = names(false);
-    if others.len() > 3 { names(true).join(" ") } else { format!("all but {}", others.join(" ")) }
+    if others.len() > 3 {
+        return names(true).join(" ");
+    }
+    localize(format!("all but {}", others.join(" "))).into_owned()
 }

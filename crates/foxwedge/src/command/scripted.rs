@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 
 use crate::cli::ScriptedArgs;
 use foxwedge_local::{
+    language::localize,
     output::{self, HelpfulError},
     signals::ProcessSignals,
 };
@@ -27,10 +28,10 @@ pub(crate) fn run(args: ScriptedArgs) -> anyhow::Result<ExitCode> {
         let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
         let address = listener.local_addr().context("cannot read the listen address")?;
         output::write_stdout(&format!("http://{address}\n"))?;
-        output::write_stderr(&format!(
+        output::write_stderr(&localize(format!(
             "the scripted model listens: OPENAI_BASE_URL=http://{address}/v1 \
              ANTHROPIC_BASE_URL=http://{address}, any key, model `scripted`\n"
-        ));
+        )));
         foxwedge_gateway::serve_scripted(listener, async move { signals.next().await }).await;
         Ok(ExitCode::SUCCESS)
     })

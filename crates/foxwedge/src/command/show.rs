@@ -13,13 +13,15 @@ use foxwedge_sessions::RecordNode;
 
 use crate::{
     cli::{SessionViewMode, ShowArgs},
+    report::edit_note,
     sessions::{self, ConversationFileView, LoadedConversation},
     target::SingleTarget,
 };
 use foxwedge_local::{
     agents::{self, SessionOrigin},
     calendar::format_date,
-    output::{self, BOLD, DIM, GOOD, HELP, HelpfulError, clean, cut, paint, pluralize},
+    language::localize,
+    output::{self, BOLD, DIM, GOOD, HelpfulError, clean, cut, format_help, paint, pluralize},
     pager,
     screen::{self, pad},
     session_health::SessionHealth,
@@ -50,11 +52,10 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
         session_document::session(&document).map_or_else(Vec::new, |session| session.nodes());
     pager::write_paged(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
     if !view.edits.is_empty() && loaded.path().is_some() {
-        let help = paint(HELP, "help");
-        output::write_stderr(&format!(
-            "  {help}: `foxwedge fix {}` writes this to the file\n",
-            loaded.command_name()
-        ));
+        let name = loaded.command_name();
+        output::write_stderr(&format_help(&format!(
+            "`foxwedge fix {name}` writes this to the file"
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -93,7 +94,7 @@ fn header(
     let name = facts.id.clone().unwrap_or_else(|| loaded.display_name.clone());
     writeln!(out, "{} {}", paint(BOLD, facts.writer), paint(BOLD, clean(&name)))?;
     let mut field = |label: &str, value: Option<String>| match value {
-        Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(label, 8))),
+        Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(&localize(label), 8))),
         None => Ok(()),
     };
     let optional_text = |text: Option<&Cow<'_, str>>| text.map(|text| clean(&cut(text, 200)));
@@ -115,7 +116,7 @@ fn header(
                 format!("clean: after {repairs}; the file is not changed")
             }
         };
-        field("view", Some(description))?;
+        field("view", Some(localize(description).into_owned()))?;
     }
     field("helpers", facts.id.and_then(|id| describe_sub_agents(loaded, &id)))
 }
@@ -132,8 +133,8 @@ fn describe_health(view: &ConversationFileView<'_>) -> String {
         text.push_str(&format!("  {broken}"));
     }
     if !tolerated.is_empty() {
-        let tolerated = paint(DIM, format_args!("  (the agent tolerates {tolerated})")).to_string();
-        text.push_str(&tolerated);
+        let tolerated = localize(format!("  (the agent tolerates {tolerated})"));
+        text.push_str(&paint(DIM, tolerated));
     }
     text
 }
@@ -163,9 +164,9 @@ fn describe_sub_agents(loaded: &LoadedConversation, id: &str) -> Option<String> 
         .collect();
     let listed: Vec<&str> = ids.iter().take(MAX_NAMED_SUB_AGENTS).map(String::as_str).collect();
     let more = ids.len().saturating_sub(MAX_NAMED_SUB_AGENTS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!ids.is_empty())
-        .then(|| format!("{}: {}{more}", pluralize(ids.len(), "sub-agent"), listed.join(", ")))
+    let more = if more > 0 { localize(format!(" and {more} more")) } else { Cow::default() };
+    let count = localize(pluralize(ids.len(), "sub-agent"));
+    (!ids.is_empty()).then(|| format!("{count}: {}{more}", listed.join(", ")))
 }
 
 /// A timestamp as date and time, if its notation is known; otherwise unchanged.
@@ -187,14 +188,14 @@ fn write_repairs(out: &mut dyn Write, view: &ConversationFileView<'_>) -> io::Re
     if view.edits.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint(BOLD, "Repaired in this view"))?;
+    writeln!(out, "\n{}", paint(BOLD, localize("Repaired in this view")))?;
     for edit in &view.edits {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
-        writeln!(out, "  {code}  {}", clean(&cut(&edit.note, 240)))?;
+        writeln!(out, "  {code}  {}", clean(&cut(&edit_note(edit), 240)))?;
     }
     let more = view.edits.len().saturating_sub(view.edits.iter().count());
     if more > 0 {
-        writeln!(out, "  … and {more} more")?;
+        writeln!(out, "{}", localize(format!("  … and {more} more")))?;
     }
     Ok(())
 }

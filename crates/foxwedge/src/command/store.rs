@@ -16,6 +16,7 @@ use foxwedge_store::ArchiveStore;
 
 use crate::cli::{StoreAction, StoreArgs};
 use foxwedge_local::{
+    language::localize,
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     runs::{self, OpenStore, StoreLookup},
     screen::format_size,
@@ -61,17 +62,19 @@ async fn sweep(flag: Option<&str>) -> anyhow::Result<ExitCode> {
     let swept = open_store.sweep().await?;
     let mut lines = String::new();
     for closed in &swept {
-        lines.push_str(&format!("{} {}", paint(GOOD, "closed"), closed.run.id));
+        lines.push_str(&format!("{} {}", paint(GOOD, localize("closed")), closed.run.id));
         if let Some(damage) = &closed.damage {
-            lines.push_str(&format!(": its log is damaged: {}", clean(damage)));
+            let damaged = localize(format!("its log is damaged: {}", clean(damage)));
+            lines.push_str(&format!(": {damaged}"));
         }
         lines.push('\n');
     }
     output::write_stdout(&lines)?;
     output::write_stderr(&match swept.len() {
-        0 => "No runs to close.\n".to_owned(),
+        0 => localize("No runs to close.\n"),
         closed => {
-            format!("{} whose process is gone, closed as interrupted.\n", pluralize(closed, "run"))
+            let runs = pluralize(closed, "run");
+            localize(format!("{runs} whose process is gone, closed as interrupted.\n"))
         }
     });
     Ok(ExitCode::SUCCESS)
@@ -84,10 +87,10 @@ async fn compact(flag: Option<&str>) -> anyhow::Result<ExitCode> {
     let after = open_store.with_store_error(open_store.store.totals().await)?.bytes;
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), format_size);
     let (before, after) = (size(before), size(after));
-    output::write_stderr(&format!(
+    output::write_stderr(&localize(format!(
         "{} {}: {before}, now {after}\n",
         paint(GOOD, "compacted"),
         open_store.url
-    ));
+    )));
     Ok(ExitCode::SUCCESS)
 }

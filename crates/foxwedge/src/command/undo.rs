@@ -14,8 +14,9 @@ use foxwedge_local::{
     agents::{self, session_lookup},
     calendar::format_date,
     disk::{Backup, BackupFolder, BackupStanding, ContentFingerprint, PruneRule},
+    language::localize,
     output::{self, DIM, GOOD, HelpfulError, clean, paint, pluralize, write_stderr, write_stdout},
-    screen::format_size,
+    screen::{format_size, pad},
     undo::RestorableBackups,
     user_folders::UserFolders,
 };
@@ -27,7 +28,7 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     if args.list {
         let all = backups.list()?;
         if all.is_empty() {
-            write_stderr("No file was fixed yet.\n");
+            write_stderr(&localize("No file was fixed yet.\n"));
         }
         write_stdout(&backup_lines(&all))?;
         return Ok(ExitCode::SUCCESS);
@@ -45,7 +46,9 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     for path in &files {
         let display_name = clean(&path.to_string_lossy());
         match restorable.restore(&resolve_target(path), args.force) {
-            Ok(()) => write_stderr(&format!("{} {display_name}\n", paint(GOOD, "restored"))),
+            Ok(()) => {
+                write_stderr(&format!("{} {display_name}\n", paint(GOOD, localize("restored"))))
+            }
             Err(error) => {
                 output::print_error(&error.context(display_name));
                 code = ExitCode::from(2);
@@ -103,12 +106,15 @@ fn prune(backups: &BackupFolder, args: &UndoArgs) -> anyhow::Result<ExitCode> {
     write_stdout(&backup_lines(&old))?;
     let (removed, folder) = (describe_backups(&old), display_path(backups.folder()));
     if args.dry_run {
-        write_stderr(&format!("{removed} would be removed from {folder}; nothing was removed.\n"));
+        write_stderr(&localize(format!(
+            "{removed} would be removed from {folder}; nothing was removed.\n"
+        )));
         return Ok(ExitCode::SUCCESS);
     }
     old.into_iter().for_each(Backup::discard);
     let remaining = describe_backups(&backups.list()?);
-    write_stderr(&format!("{} {removed}; {remaining} in {folder}.\n", paint(GOOD, "removed")));
+    let removed = format!("{} {removed}", paint(GOOD, "removed"));
+    write_stderr(&localize(format!("{removed}; {remaining} in {folder}.\n")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -140,9 +146,11 @@ fn backup_lines(backups: &[Backup]) -> String {
             BackupStanding::Applied | BackupStanding::Changed => "fixed",
         };
         format!(
-            "{}  {state:<6}  {:>10} bytes  {}  {}\n",
+            "{}  {}  {:>10} {}  {}  {}\n",
             format_date(manifest.created),
+            pad(&localize(state), 6),
             manifest.before.bytes,
+            localize("bytes"),
             clean(&manifest.path),
             paint(DIM, clean(&backup.content.to_string_lossy())),
         )

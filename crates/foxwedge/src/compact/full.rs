@@ -5,10 +5,13 @@ use std::ops::Range;
 use foxwedge_core::{EditLog, Format};
 use foxwedge_formats::compact::{CompactionAccount, HistorySize};
 
+use crate::report::{edit_note, finding_message};
+
 use super::{
     amount::format_spaced, compaction_result::CompactionResult, lost_messages, plot, strategies,
 };
 use foxwedge_local::{
+    language::localize,
     outcome::message_path,
     output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, width},
 };
@@ -26,7 +29,7 @@ pub(crate) fn render_report(result: &CompactionResult<'_>, columns: Option<usize
     let mut text = format!(
         "{}  {}\n",
         paint(BOLD, clean(result.path)),
-        paint(DIM, format_args!("{}, rules of {}", result.format, result.profile.name())),
+        paint(DIM, localize(format!("{}, rules of {}", result.format, result.profile.name()))),
     );
     push_sizes(&mut text, result);
     text.push('\n');
@@ -53,19 +56,20 @@ pub(crate) fn render_unchanged(result: &CompactionResult<'_>) -> String {
     let before = result.compacted.account.before;
     let of =
         result.budget.limits.map(|limits| format!(" of {}", format_spaced(limits.max_tokens())));
+    let (tokens, of) = (format_spaced(before.tokens), of.unwrap_or_default());
     format!(
-        "{}: {}{} tokens: {} {}\n",
+        "{}: {}: {} {}\n",
         clean(result.path),
-        format_spaced(before.tokens),
-        of.unwrap_or_default(),
-        paint(GOOD, "nothing to do"),
-        paint(DIM, format_args!("({})", format_counting(result))),
+        localize(format!("{tokens}{of} tokens")),
+        paint(GOOD, localize("nothing to do")),
+        paint(DIM, format_args!("({})", localize(format_counting(result)))),
     )
 }
 
 /// Adds a line with its label on the left. An empty label continues the line above.
 pub(super) fn push_row(text: &mut String, label: &str, content: &str) {
-    let pad = " ".repeat(LABEL.saturating_sub(width(label)));
+    let (label, content) = (localize(label), localize(content));
+    let pad = " ".repeat(LABEL.saturating_sub(width(&label)));
     let label = if label.is_empty() { String::new() } else { paint(BOLD, label) };
     text.push_str(&format!("  {label}{pad}{content}\n"));
 }
@@ -85,7 +89,8 @@ pub(super) fn format_message_ranges(ranges: &[Range<usize>]) -> String {
         names.push(format!("and {} more", ranges.len() - MAX_NAMED));
     }
     let one = matches!(ranges, [only] if only.len() == 1);
-    format!("message{} {}", if one { "" } else { "s" }, names.join(", "))
+    let messages = format!("message{} {}", if one { "" } else { "s" }, names.join(", "));
+    localize(messages).into_owned()
 }
 
 fn push_sizes(text: &mut String, result: &CompactionResult<'_>) {
@@ -123,6 +128,7 @@ fn format_limit(result: &CompactionResult<'_>) -> String {
         parts.push(format!("window {window}, {reserve} reserved for the reply"));
     }
     parts.push(format_counting(result));
+    let parts: Vec<_> = parts.into_iter().map(localize).collect();
     paint(DIM, format_args!("({})", parts.join("; ")))
 }
 
@@ -147,7 +153,7 @@ pub(super) fn push_steps(
     for edit in edits.iter().take(MAX_NAMED) {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         let at = paint(DIM, message_path(format, edit.message));
-        push_row(text, "", &format!("  {code} {at} {}", cut(&clean(&edit.note), 120)));
+        push_row(text, "", &format!("  {code} {at} {}", cut(&clean(&edit_note(edit)), 120)));
     }
     let more = edits.len().saturating_sub(edits.iter().take(MAX_NAMED).count());
     if more > 0 {
@@ -173,7 +179,7 @@ fn push_protected(text: &mut String, result: &CompactionResult<'_>) {
         return;
     }
     let name = |(range, hold): &(Range<usize>, foxwedge_core::compact::UnitHold)| {
-        format!("{} ({})", format_message_range(range), hold.name())
+        format!("{} ({})", format_message_range(range), localize(hold.name()))
     };
     let mut names: Vec<String> = protected.iter().take(MAX_NAMED).map(name).collect();
     if protected.len() > MAX_NAMED {
@@ -190,7 +196,11 @@ fn push_remaining(text: &mut String, account: &CompactionAccount, format: Format
         let code = paint(WARNING, finding.rule.label());
         let place = paint(DIM, message_path(format, finding.location.message));
         let label = if at == 0 { "remaining" } else { "" };
-        push_row(text, label, &format!("{code} {place} {}", cut(&clean(&finding.message), 160)));
+        push_row(
+            text,
+            label,
+            &format!("{code} {place} {}", cut(&clean(&finding_message(finding)), 160)),
+        );
     }
     let more = account.remaining.total().saturating_sub(findings.len().min(MAX_NAMED));
     if more > 0 {

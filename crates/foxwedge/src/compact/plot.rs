@@ -5,6 +5,7 @@ use foxwedge_core::compact::DropReason;
 use foxwedge_formats::compact::MessageOutcome;
 
 use super::{amount::format_spaced, compaction_result::CompactionResult};
+use foxwedge_local::language::localize;
 use foxwedge_local::output::{ADDED, DIM, FRAME, REMOVED, WARNING, paint, width};
 
 /// Rows of bars.
@@ -180,27 +181,27 @@ fn axis_numbers(messages: usize, chart_width: usize, cut: Option<(usize, usize)>
 }
 
 fn legend(bars: &[TokenBar], messages: usize, cut: Option<(usize, &str)>) -> String {
-    let mut labels = vec![format!("{} kept", paint(ADDED, '█'))];
+    let mut labels = vec![format!("{} {}", paint(ADDED, '█'), localize("kept"))];
     let any = |removed: fn(&TokenBar) -> u64| bars.iter().any(|bar| removed(bar) > 0);
     if any(|bar| bar.shrunk) {
-        labels.push(format!("{} cut from tool results", paint(WARNING, '▒')));
+        labels.push(format!("{} {}", paint(WARNING, '▒'), localize("cut from tool results")));
     }
     if any(|bar| bar.condensed) {
-        labels.push(format!("{} summarized", paint(SUMMARIZED, '▓')));
+        labels.push(format!("{} {}", paint(SUMMARIZED, '▓'), localize("summarized")));
     }
     if any(|bar| bar.gone) {
-        labels.push(format!("{} removed", paint(REMOVED, '░')));
+        labels.push(format!("{} {}", paint(REMOVED, '░'), localize("removed")));
     }
     let margin = " ".repeat(MARGIN);
     let shades = labels.join(&paint(DIM, " · "));
     let mut labels = Vec::new();
     if let Some((message, label)) = cut {
-        labels.push(format!("{} {message} {label}", paint(DIM, '▲')));
+        labels.push(format!("{} {message} {}", paint(DIM, '▲'), localize(label)));
     }
     if messages > bars.len() {
         let (min, max) = (messages / bars.len().max(1), messages.div_ceil(bars.len().max(1)));
         let each = if min == max { max.to_string() } else { format!("{min}–{max}") };
-        labels.push(format!("{each} messages per column"));
+        labels.push(localize(format!("{each} messages per column")).into_owned());
     }
     let marks = labels.join(&paint(DIM, " · "));
     let marks = if marks.is_empty() { marks } else { format!("{margin}{marks}\n") };

@@ -8,9 +8,10 @@ use foxwedge_sessions::{self, SessionText};
 use super::{CompactedOutput, CompactionTarget, check_replaceable, repair_session_file};
 use crate::{
     cli::{CompactArgs, ReportFormat},
-    report,
+    report::{self, edit_note},
 };
 use foxwedge_local::{
+    language::localize,
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     provider_conversation::ProviderConversation,
     source::{DocumentBody, InputDocument, decode_text, decompress, parse_input},
@@ -65,7 +66,7 @@ pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     if !args.quiet {
         let path = clean(&target.display_name);
         for edit in &repairs {
-            output::print_note(&format!("{path}: FW{} {}", edit.code, clean(&edit.note)));
+            output::print_note(&format!("{path}: FW{} {}", edit.code, clean(&edit_note(edit))));
         }
         let more = repairs.len().saturating_sub(repairs.iter().count());
         if more > 0 {
@@ -75,7 +76,10 @@ pub(crate) fn undo_compaction(args: &CompactArgs) -> anyhow::Result<ExitCode> {
     write_report(args, &target, before, after)?;
     if let Some(backup) = backup.filter(|_| !args.quiet) {
         let backup = clean(&backup.to_string_lossy());
-        output::write_stderr(&format!("{} in place; backup: {backup}\n", paint(GOOD, "Undone")));
+        output::write_stderr(&localize(format!(
+            "{} in place; backup: {backup}\n",
+            paint(GOOD, "Undone")
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -117,7 +121,7 @@ fn write_report(
                 if args.dry_run { "would be" } else { "is" },
                 pluralize(after, "message"),
             );
-            output::write_stderr(&text);
+            output::write_stderr(&localize(text));
             Ok(())
         }
     }

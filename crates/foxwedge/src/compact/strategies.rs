@@ -10,6 +10,7 @@ use super::{
     compaction_result::{CompactionResult, join_ranges},
     full::{format_message_range, format_message_ranges, push_row, push_steps},
 };
+use foxwedge_local::language::localize;
 use foxwedge_local::output::{DIM, GOOD, WARNING, clean, cut, paint, pluralize};
 
 /// Max tools and units listed per strategy.
@@ -32,6 +33,7 @@ pub(super) fn draw(text: &mut String, stage: &StageAccount, result: &CompactionR
     let saved = paint(GOOD, format!("{:>9}", format!("−{}", format_spaced(saved))));
     let (before, after) = (format_spaced(stage.before), format_spaced(stage.after));
     let sizes = paint(DIM, format_args!("({before} → {after})"));
+    let parts: Vec<_> = parts.into_iter().map(localize).collect();
     push_row(text, stage.stage.name(), &format!("{saved}  {} {sizes}", parts.join(", ")));
     push_removed(text, &stage.removed);
     push_cut(text, stage, result);
@@ -53,7 +55,7 @@ pub(super) fn draw(text: &mut String, stage: &StageAccount, result: &CompactionR
 
 /// Adds an indented line below the first.
 fn push_detail(text: &mut String, detail: &str) {
-    push_row(text, "", &format!("{:11}{detail}", ""));
+    push_row(text, "", &format!("{:11}{}", "", localize(detail)));
 }
 
 fn push_removed(text: &mut String, removed: &[DroppedUnit]) {
@@ -112,7 +114,7 @@ fn push_shrunk_by_tool(text: &mut String, shortened: &[ShortenedResult]) {
             .iter()
             .zip(tool.remainders)
             .filter(|(_, number)| *number > 0)
-            .map(|(kind, number)| format!("{number} {kind}"))
+            .map(|(kind, number)| localize(format!("{number} {kind}")).into_owned())
             .collect();
         let (name, results) = (cut(&clean(name), 40), pluralize(tool.results, "tool result"));
         let (tokens, kinds) = (format_spaced(tool.tokens), kinds.join(", "));
@@ -157,9 +159,9 @@ fn push_scores(text: &mut String, removed: &[DroppedUnit]) {
 
 /// The reasons for the score of a unit.
 fn format_reasons(score: UnitScore) -> String {
-    let mut parts: Vec<String> = score.reasons().map(|reason| reason.name().to_owned()).collect();
+    let mut parts: Vec<_> = score.reasons().map(|reason| localize(reason.name())).collect();
     if !score.is_stale() {
-        parts.push(format!("{} for recency", score.recency));
+        parts.push(localize(format!("{} for recency", score.recency)));
     }
     parts.join(", ")
 }

@@ -4,8 +4,12 @@ use foxwedge_core::{Edit, Format};
 use foxwedge_formats::model::IdentifierReplacement;
 
 use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
-use crate::cli::{ConversionKind, ConversionTarget};
+use crate::{
+    cli::{ConversionKind, ConversionTarget},
+    report::{edit_note, finding_message},
+};
 use foxwedge_local::{
+    language::localize,
     outcome::{LocatedFinding, message_path},
     output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
     screen::pad,
@@ -66,31 +70,39 @@ pub(crate) fn render_report(report: &ConversionReport) -> String {
 /// The summary line.
 fn summary_line(report: &ConversionReport) -> String {
     let subject = match report.kind {
-        ConversionKind::Request => pluralize(report.messages, "message"),
-        ConversionKind::Response | ConversionKind::Stream => format!("1 {}", report.kind.name()),
+        ConversionKind::Request => localize(pluralize(report.messages, "message")),
+        ConversionKind::Response | ConversionKind::Stream => {
+            localize(format!("1 {}", report.kind.name()))
+        }
     };
     let status = match (report.kind, report.ending) {
         (ConversionKind::Request, _) => Some(describe_validity(report)),
-        (_, ConversionEnding::Failed) => Some(paint(WARNING, "the provider failed")),
-        (_, ConversionEnding::Truncated) => Some(paint(WARNING, "cut off")),
-        (ConversionKind::Stream, ConversionEnding::Complete) => Some(paint(GOOD, "complete")),
+        (_, ConversionEnding::Failed) => Some(paint(WARNING, localize("the provider failed"))),
+        (_, ConversionEnding::Truncated) => Some(paint(WARNING, localize("cut off"))),
+        (ConversionKind::Stream, ConversionEnding::Complete) => {
+            Some(paint(GOOD, localize("complete")))
+        }
         (ConversionKind::Response, ConversionEnding::Complete) => None,
     };
     let status = status.map(|status| format!(", {status}")).unwrap_or_default();
     let lost = match report.losses.len() {
-        0 => "no losses".to_owned(),
-        1 => "1 loss".to_owned(),
-        many => format!("{many} losses"),
+        0 => localize("no losses"),
+        1 => localize("1 loss"),
+        many => localize(format!("{many} losses")),
     };
-    format!("{subject}, {} → {}{status}; {lost}.\n", report.from.name(), report.to.name())
+    let (from, to) = (report.from.name(), report.to.name());
+    localize(format!("{subject}, {from} → {to}{status}; {lost}.\n")).into_owned()
 }
 
 /// Describes whether the result is valid for the target's profile.
 fn describe_validity(report: &ConversionReport) -> String {
     let profile = report.profile.map_or(report.to.name(), |profile| profile.name());
     match report.remaining.counts.total() {
-        0 => paint(GOOD, format_args!("valid for {profile}")),
-        left => paint(WARNING, format_args!("{} left for {profile}", pluralize(left, "finding"))),
+        0 => paint(GOOD, localize(format!("valid for {profile}"))),
+        left => {
+            let left = pluralize(left, "finding");
+            paint(WARNING, localize(format!("{left} left for {profile}")))
+        }
     }
 }
 
@@ -102,7 +114,7 @@ fn edit_lines(edits: &[Edit], format: Format) -> Vec<String> {
     let line = |(edit, place): (&Edit, String)| {
         let code = paint(GOOD, format_args!("FW{}", edit.code));
         let place = paint(DIM, pad(&place, widest));
-        format!("{code} {place}  {}", clean(&cut(&edit.note, NOTE)))
+        format!("{code} {place}  {}", clean(&cut(&edit_note(edit), NOTE)))
     };
     edits.zip(places).map(line).collect()
 }
@@ -110,7 +122,7 @@ fn edit_lines(edits: &[Edit], format: Format) -> Vec<String> {
 /// One line per rename: the old name and the new one.
 fn rename_lines(renamed: &[IdentifierReplacement]) -> Vec<String> {
     let old = |renamed: &IdentifierReplacement| match renamed.old.as_str() {
-        "" => "(none)".to_owned(),
+        "" => localize("(none)").into_owned(),
         name => cut(&clean(name), NAME),
     };
     let renamed = renamed.iter().take(LINES);
@@ -121,7 +133,7 @@ fn rename_lines(renamed: &[IdentifierReplacement]) -> Vec<String> {
 
 fn finding_line(located: &LocatedFinding) -> String {
     let code = paint(WARNING, located.finding.rule.label());
-    let message = clean(&cut(&located.finding.message, NOTE));
+    let message = clean(&cut(&finding_message(&located.finding), NOTE));
     format!("{code} {}: {message}", located.message())
 }
 
@@ -147,9 +159,9 @@ fn loss_lines(losses: &[ReportedLoss]) -> (Vec<String>, usize) {
             1 => " ".repeat(digits + 3),
             many => format!("{many:>digits$} × "),
         };
-        let note = group.first().map_or("", |one| one.note.as_str());
-        let place = paint(DIM, format_places(group));
-        format!("{}{} {place}", paint(BOLD, times), clean(&cut(note, NOTE)))
+        let note = localize(group.first().map_or("", |one| one.note.as_str()));
+        let place = paint(DIM, localize(format_places(group)));
+        format!("{}{} {place}", paint(BOLD, times), clean(&cut(&note, NOTE)))
     };
     let listed: usize = shown.clone().map(Vec::len).sum();
     (shown.map(line).collect(), losses.len() - listed)
@@ -183,12 +195,12 @@ fn push_list(text: &mut String, heading: &str, lines: Vec<String>, more: usize) 
     if lines.is_empty() {
         return;
     }
-    text.push_str(&format!("{}:\n", paint(BOLD, heading)));
+    text.push_str(&format!("{}:\n", paint(BOLD, localize(heading))));
     for line in lines {
         text.push_str(&format!("  {}\n", line.trim_end()));
     }
     if more > 0 {
-        text.push_str(&format!("  … and {more} more\n"));
+        text.push_str(&localize(format!("  … and {more} more\n")));
     }
 }
 

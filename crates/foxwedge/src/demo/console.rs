@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use super::{gateway, histories::DEMO_HISTORIES};
-use foxwedge_local::{output, signals::ProcessSignals};
+use foxwedge_local::{language::localize, output, signals::ProcessSignals};
 
 /// A session of Claude Code 2.0.77 that lost power while it wrote a tool result: the next prompt
 /// follows the torn line, and the agent loses everything before it.
@@ -87,13 +87,14 @@ async fn run_demo(
 ) -> anyhow::Result<ExitCode> {
     wait_until_listening(port, gateway).await?;
     send_requests(port).await?;
-    output::write_stderr(&format!(
+    let text = format!(
         "The console is at\n\n  http://127.0.0.1:{port}/#token={TOKEN}\n\n\
          Start: what needs attention. One session was left broken: review the repair, apply it, undo it.\n\
          Requests: histories that a provider rejects, and what the gateway changed.\n\
          Runs: one after the other; one of them is stopped before it ends.\n\n\
          Ctrl-C ends the demo and removes its files.\n"
-    ));
+    );
+    output::write_stderr(&text.split_inclusive('\n').map(localize).collect::<String>());
     loop {
         for (prompt, stopped) in DEMO_RUNS {
             home.run(prompt, stopped, run).await?;

@@ -1,6 +1,7 @@
 //! Output of the demo: lines of eighty columns, and pauses on a terminal.
 
 use std::{
+    borrow::Cow,
     fmt,
     io::{self, Write},
     thread,
@@ -8,6 +9,7 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
+use foxwedge_local::{language::localize, output::width as columns, screen::pad};
 
 pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
@@ -60,7 +62,7 @@ impl<W: Write> DemoScreen<W> {
 
     /// Writes a horizontal rule with text at both ends.
     pub(super) fn rule(&mut self, left: &str, right: &str) -> io::Result<()> {
-        let spare = |text: &str| if text.is_empty() { 0 } else { text.chars().count() + 2 };
+        let spare = |text: &str| if text.is_empty() { 0 } else { columns(text) + 2 };
         let dashes = WIDTH.saturating_sub(3 + spare(left) + spare(right) + 2).max(3);
         write!(self.out, "{DIM}━━━{DIM:#}")?;
         if !left.is_empty() {
@@ -83,41 +85,55 @@ impl<W: Write> DemoScreen<W> {
         let whole = format!("{lead}{text}");
         for (at, line) in wrap_text(&whole, WIDTH - LABEL_COLUMNS).into_iter().enumerate() {
             let (label, lead) = if at == 0 { (label, lead) } else { ("", "") };
-            let rest = line.strip_prefix(lead).unwrap_or(&line);
-            writeln!(self.out, "{DIM}{label:>9}{DIM:#}  {style}{lead}{style:#}{rest}")?;
+            let (label, rest) = (label_cell(label), line.strip_prefix(lead).unwrap_or(&line));
+            writeln!(self.out, "{DIM}{label}{DIM:#}  {style}{lead}{style:#}{rest}")?;
         }
         Ok(())
     }
 
     /// Writes proven claims side by side, in columns.
-    pub(super) fn claims(&mut self, label: &str, claims: &[(bool, String)]) -> io::Result<()> {
-        write!(self.out, "{DIM}{label:>9}{DIM:#}  ")?;
+    pub(super) fn claims(
+        &mut self,
+        label: &str,
+        claims: &[(bool, Cow<'_, str>)],
+    ) -> io::Result<()> {
+        write!(self.out, "{DIM}{}{DIM:#}  ", label_cell(label))?;
         for (at, (holds, claim)) in claims.iter().enumerate() {
             let width = if at + 1 == claims.len() { 0 } else { CLAIM_COLUMNS };
             let (style, sign) = if *holds { (GOOD, "✓") } else { (BAD, "✗ NOT TRUE:") };
-            write!(self.out, "{style}{sign}{style:#} {claim:<width$}")?;
+            write!(self.out, "{style}{sign}{style:#} {}", pad(claim, width))?;
         }
         writeln!(self.out)
     }
 }
 
-/// Wraps text at spaces into lines of at most `width` characters.
+/// A label, right-aligned in its column.
+fn label_cell(label: &str) -> String {
+    let label = localize(label);
+    format!("{}{label}", " ".repeat(9_usize.saturating_sub(columns(&label))))
+}
+
+/// Wraps text at spaces into lines of at most `width` columns. Chinese text can be wrapped between
+/// any two characters.
 fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
     for word in text.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
+        let length = columns(word);
+        let is_wide = length > word.chars().count();
+        if used > 0 && used + 1 + length > width && !is_wide {
             lines.push(String::new());
             used = 0;
         }
-        if let Some(line) = lines.last_mut() {
-            if used > 0 {
-                line.push(' ');
-                used += 1;
+        let gap = if used > 0 { " " } else { "" };
+        for c in gap.chars().chain(word.chars()) {
+            let next = columns(c.encode_utf8(&mut [0; 4]));
+            if is_wide && used + next > width {
+                lines.push(String::new());
+                used = 0;
             }
-            line.push_str(word);
-            used += length;
+            lines.iter_mut().last().into_iter().for_each(|line| line.push(c));
+            used += next;
         }
     }
     lines

@@ -4,6 +4,7 @@ use std::io;
 
 use anstyle::Style;
 use foxwedge_core::{Draft, Message, Part, PartKind, Report, Role};
+use foxwedge_local::language::localize;
 
 use super::demo_screen::{BAD, CODE, DIM, DemoScreen, GOOD, WIDTH};
 
@@ -174,7 +175,10 @@ fn part_text(draft: &Draft<'_>, part: &Part<'_>) -> Option<(String, Style)> {
         PartKind::Reasoning(_) => {
             let text = json_text(raw);
             (
-                if text.is_empty() { "(empty reasoning)".to_owned() } else { format!("({text})") },
+                match text.as_str() {
+                    "" => localize("(empty reasoning)").into_owned(),
+                    text => format!("({text})"),
+                },
                 DIM,
             )
         }

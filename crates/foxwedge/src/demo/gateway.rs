@@ -25,6 +25,7 @@ use super::{
     histories::DemoHistory,
 };
 use crate::diff;
+use foxwedge_local::language::localize;
 
 /// Size limit of a response body.
 const MAX_REPLY_BYTES: usize = 1 << 20;
@@ -44,10 +45,10 @@ pub(super) fn show_gateway(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let (direct, through) = runtime.block_on(send_to_both(history))?;
     screen.blank_line()?;
-    screen.rule("The first history again, over HTTP", "foxwedge serve")?;
-    screen.line(format_args!(
-        "{DIM}A strict provider and a gateway in front of it, both on ports of this machine.{DIM:#}"
-    ))?;
+    screen.rule(&localize("The first history again, over HTTP"), "foxwedge serve")?;
+    let scene =
+        localize("A strict provider and a gateway in front of it, both on ports of this machine.");
+    screen.line(format_args!("{DIM}{scene}{DIM:#}"))?;
     screen.blank_line()?;
     show_response(screen, "directly", &direct)?;
     screen.pause(900)?;
@@ -58,7 +59,7 @@ pub(super) fn show_gateway(
     }
     screen.pause(700)?;
     screen.blank_line()?;
-    screen.line(format_args!("{DIM}What the gateway changed:{DIM:#}"))?;
+    screen.line(format_args!("{DIM}{}{DIM:#}", localize("What the gateway changed:")))?;
     let changes = diff::of_request(history.history, Format::Anthropic, history.profile);
     for line in changes.lines() {
         screen.line(format_args!("  {line}"))?;

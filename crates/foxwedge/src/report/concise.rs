@@ -1,10 +1,14 @@
 //! One line for each finding.
 
-use std::io::{self, Write};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
 
-use super::{ReportedFinding, file_findings, file_reports, unlisted_by_rule};
+use super::{ReportedFinding, file_findings, file_reports, finding_message, unlisted_by_rule};
 use foxwedge_core::{FixApplicability, Severity};
 use foxwedge_local::{
+    language::localize,
     outcome::TargetOutcome,
     output::{BOLD, DIM, ERROR, WARNING, clean, cut, paint},
 };
@@ -17,7 +21,8 @@ pub(super) fn write(out: &mut dyn Write, outcomes: &[TargetOutcome]) -> io::Resu
         }
         for (rule, _, unlisted) in unlisted_by_rule(report) {
             let (path, label) = (paint(BOLD, clean(path)), paint(ERROR, rule.label()));
-            writeln!(out, "{path}: {label} … and {unlisted} more")?;
+            let more = localize(format!("… and {unlisted} more"));
+            writeln!(out, "{path}: {label} {more}")?;
         }
     }
     Ok(())
@@ -30,9 +35,9 @@ fn write_finding(out: &mut dyn Write, reported: ReportedFinding<'_>) -> io::Resu
         Severity::Warning => WARNING,
     };
     let fixable = match finding.fix.applicability {
-        FixApplicability::Safe => " [*]",
-        FixApplicability::Unsafe => " [unsafe]",
-        FixApplicability::None => "",
+        FixApplicability::Safe => Cow::Borrowed(" [*]"),
+        FixApplicability::Unsafe => localize(" [unsafe]"),
+        FixApplicability::None => Cow::Borrowed(""),
     };
     let place = match &reported.located.request {
         Some(request) => format!("({}, {})", reported.located.message(), clean(&request.ids())),
@@ -45,7 +50,7 @@ fn write_finding(out: &mut dyn Write, reported: ReportedFinding<'_>) -> io::Resu
         reported.located.position.line,
         reported.located.position.column,
         paint(style, finding.rule.label()),
-        cut(&clean(&finding.message), 240),
+        cut(&clean(&finding_message(finding)), 240),
         paint(DIM, place),
         paint(DIM, fixable),
     )

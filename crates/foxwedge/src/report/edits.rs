@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use foxwedge_core::{RepairLosses, rules};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::file_reports;
+use super::{edit_note, file_reports};
 use foxwedge_local::{
+    language::localize,
     outcome::{AppliedEdit, FileReport, SessionRef, TargetOutcome, message_path},
     output::{BOLD, DIM, GOOD, clean, cut, paint, pluralize},
 };
@@ -123,7 +124,8 @@ impl Serialize for LossCounts {
 /// What repairs removed, as text: `13 thinking blocks removed`.
 pub(super) fn describe_losses(losses: &RepairLosses) -> Vec<String> {
     let count = |number: usize, noun: &str, verb: &str| {
-        (number > 0).then(|| format!("{} {verb}", pluralize(number, noun)))
+        let count = || localize(format!("{} {verb}", pluralize(number, noun))).into_owned();
+        (number > 0).then(count)
     };
     [
         count(losses.thinking_blocks_removed, "thinking block", "removed"),
@@ -144,7 +146,7 @@ const MAX_ALIKE: usize = 4;
 
 /// Formats what the repair of one file did, or would do. Identical steps share one line.
 pub(super) fn format_file_steps(title: &str, report: &FileReport, is_preview: bool) -> String {
-    let verb = if is_preview { "would fix" } else { "fixed" };
+    let verb = localize(if is_preview { "would fix" } else { "fixed" });
     if report.applied.is_empty() {
         return String::new();
     }
@@ -154,20 +156,20 @@ pub(super) fn format_file_steps(title: &str, report: &FileReport, is_preview: bo
         let code = paint(BOLD, format_args!("FW{}", line.first.edit.code));
         let mut place = message_path(line.first.wire, line.first.edit.message);
         if let Some(number) = line.first.line {
-            place = format!("line {number} {place}");
+            place = localize(format!("line {number} {place}")).into_owned();
         }
         let more = match line.steps {
             1 => String::new(),
-            steps => format!(" and {} more", steps - 1),
+            steps => localize(format!(" and {} more", steps - 1)).into_owned(),
         };
         let place = paint(DIM, format_args!("{place}{more}"));
-        let (fixed, note) = (paint(GOOD, verb), cut(&clean(line.note), 200));
+        let (fixed, note) = (paint(GOOD, &verb), cut(&clean(&edit_note(&line.first.edit)), 200));
         text.push_str(&format!("  {fixed} {code} {place}: {note}\n"));
     }
     let shown: usize = lines.iter().take(MAX_LINES).map(|line| line.steps).sum();
     let left = report.steps.saturating_sub(shown);
     if left > 0 {
-        text.push_str(&format!("  … and {}\n", pluralize(left, "more step")));
+        text.push_str(&localize(format!("  … and {}\n", pluralize(left, "more step"))));
     }
     text
 }
@@ -176,7 +178,6 @@ pub(super) fn format_file_steps(title: &str, report: &FileReport, is_preview: bo
 struct StepLine<'a> {
     first: &'a AppliedEdit,
     steps: usize,
-    note: &'a str,
 }
 
 /// Folds steps with the same note into one line. Of steps that differ only in an id, the first few
@@ -199,7 +200,7 @@ fn fold_steps(applied: &[AppliedEdit]) -> Vec<StepLine<'_>> {
         }
         *last = lines.len();
         same.insert((edit.code, &edit.note), lines.len());
-        lines.push(StepLine { first: step, steps: 1, note: &edit.note });
+        lines.push(StepLine { first: step, steps: 1 });
     }
     lines
 }

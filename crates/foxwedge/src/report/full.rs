@@ -1,12 +1,17 @@
 //! Findings drawn as a compiler does: message, position, call and result, reason, fix command.
 
+use std::borrow::Cow;
+
 use anstyle::Style;
 use foxwedge_core::{Edit, FixApplicability, Profile, RuleEvidence, Severity, Strategy};
 
+use super::{edit_note, finding_message};
 use foxwedge_local::{
     check_settings::CheckSettings,
+    language::localize,
     outcome::{FileReport, LocatedFinding},
     output::{BOLD, DIM, ERROR, FRAME, HELP, WARNING, clean, cut, paint, width},
+    screen::pad,
 };
 use foxwedge_local::{
     excerpt::{ExcerptLine, ExcerptLineKind, ExcerptRail, FindingExcerpt, RailEnd},
@@ -31,11 +36,11 @@ pub(crate) fn draw(
     let shown = report.findings.len().min(MAX_DRAWN);
     let left = report.counts.total().saturating_sub(shown);
     if left > 0 {
-        text.push_str(&format!(
-            "… and {left} more in {}; --output-format concise lists {}\n\n",
-            clean(path),
-            if report.unlisted() == 0 { "all" } else { "more" }
-        ));
+        let path = clean(path);
+        let listed = if report.unlisted() == 0 { "all" } else { "more" };
+        text.push_str(&localize(format!(
+            "… and {left} more in {path}; --output-format concise lists {listed}\n\n"
+        )));
     }
     text
 }
@@ -48,7 +53,7 @@ fn draw_finding(
 ) {
     let (severity, style) = severity_style(located.finding.severity);
     let code = located.finding.rule.label();
-    let message = cut(&clean(&located.finding.message), 240);
+    let message = cut(&clean(&finding_message(&located.finding)), 240);
     text.push_str(&format!("{style}{severity}[{code}]{style:#}{BOLD}: {message}{BOLD:#}\n",));
     let gutter = located.excerpt.as_deref().map_or(1, gutter_width);
     let pad = " ".repeat(gutter);
@@ -70,18 +75,18 @@ fn draw_finding(
     let equals = paint(FRAME, "=");
     if let Some(request) = &located.request {
         let request = cut(&clean(&request.describe()), 240);
-        text.push_str(&format!("{pad} {equals} {}: {request}\n", paint(BOLD, "request")));
+        text.push_str(&format!("{pad} {equals} {}: {request}\n", paint(BOLD, localize("request"))));
     }
     let cause = explain_cause(report, located);
-    text.push_str(&format!("{pad} {equals} {}: {cause}\n", paint(BOLD, "why")));
+    text.push_str(&format!("{pad} {equals} {}: {cause}\n", paint(BOLD, localize("why"))));
     let help = fix_help(name, located, report.edits_of(located), settings);
-    text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, "help")));
+    text.push_str(&format!("{pad} {equals} {}: {help}\n", paint(HELP, localize("help"))));
 }
 
-fn severity_style(severity: Severity) -> (&'static str, Style) {
+fn severity_style(severity: Severity) -> (Cow<'static, str>, Style) {
     match severity {
-        Severity::Error => ("error", ERROR),
-        Severity::Warning => ("warning", WARNING),
+        Severity::Error => (localize("error"), ERROR),
+        Severity::Warning => (localize("warning"), WARNING),
     }
 }
 
@@ -107,8 +112,9 @@ fn draw_line(text: &mut String, line: &ExcerptLine, gutter: usize, style: Style)
     let head = format!("{} {rail}", paint(FRAME, format_args!("{label} |")));
     match &line.kind {
         ExcerptLineKind::Message(_, row) => {
-            text.push_str(&format!("{head}{}\n", row_text(row)));
-            if let Some(under) = underline(row, style) {
+            let row = localize_row(row);
+            text.push_str(&format!("{head}{}\n", row_text(&row)));
+            if let Some(under) = underline(&row, style) {
                 let pad = " ".repeat(gutter);
                 let rail = paint(style, rail_below(line.rail));
                 text.push_str(&format!(
@@ -118,10 +124,11 @@ fn draw_line(text: &mut String, line: &ExcerptLine, gutter: usize, style: Style)
             }
         }
         ExcerptLineKind::Gap(hidden) => {
-            text.push_str(&format!("{head}{}\n", paint(DIM, format_args!("⋮ {hidden} more"))));
+            let gap = paint(DIM, localize(format!("⋮ {hidden} more")));
+            text.push_str(&format!("{head}{gap}\n"));
         }
         ExcerptLineKind::Absent(absent) => {
-            text.push_str(&format!("{head}{}\n", paint(style, absent)));
+            text.push_str(&format!("{head}{}\n", paint(style, localize(absent))));
         }
     }
 }
@@ -150,8 +157,17 @@ fn rail_below(rail: ExcerptRail) -> &'static str {
 const ROLE: usize = 11;
 const BETWEEN: &str = " · ";
 
+/// The row with its descriptions in the language of the user.
+fn localize_row(row: &MessageRow) -> MessageRow {
+    let mut row = row.clone();
+    for segment in &mut row.segments {
+        segment.text = localize(segment.text.as_str()).into_owned();
+    }
+    row
+}
+
 fn row_text(row: &MessageRow) -> String {
-    let role = format!("{:<ROLE$}", row.role);
+    let role = pad(row.role, ROLE);
     let parts: Vec<&str> = row.segments.iter().map(|segment| segment.text.as_str()).collect();
     format!("{}{}", paint(DIM, role), parts.join(&paint(DIM, BETWEEN)))
 }
@@ -191,9 +207,11 @@ fn explain_cause(report: &FileReport, located: &LocatedFinding) -> String {
             })
             .map(|(provider, _)| provider.name())
             .collect();
-        let providers =
-            if providers.is_empty() { "some provider".to_owned() } else { providers.join(", ") };
-        return format!("refused by {providers}: {}", rule.summary);
+        let providers = match providers.as_slice() {
+            [] => localize("some provider").into_owned(),
+            _ => providers.join(", "),
+        };
+        return localize(format!("refused by {providers}: {}", rule.summary)).into_owned();
     }
     if rule.code >= 700 {
         // The agent fails before any provider sees the history.
@@ -201,7 +219,7 @@ fn explain_cause(report: &FileReport, located: &LocatedFinding) -> String {
             Severity::Error => "cannot open the file",
             Severity::Warning => "loses part of the session",
         };
-        return format!("the agent {fails}: {}", rule.summary);
+        return localize(format!("the agent {fails}: {}", rule.summary)).into_owned();
     }
     let verb = match located.finding.severity {
         Severity::Error => "refuses",
@@ -209,7 +227,7 @@ fn explain_cause(report: &FileReport, located: &LocatedFinding) -> String {
     };
     let is_ai_sdk = report.session.as_ref().is_some_and(|session| session.agent.is_ai_sdk());
     let name = if is_ai_sdk { "the AI SDK" } else { profile.name() };
-    format!("{name} {verb} this: {}", rule.summary)
+    localize(format!("{name} {verb} this: {}", rule.summary)).into_owned()
 }
 
 /// The command that fixes the finding, and what it does.
@@ -220,8 +238,9 @@ fn fix_help(
     settings: &CheckSettings,
 ) -> String {
     let code = located.finding.rule.label();
-    let note = edits.first().map(|edit| cut(&clean(&edit.note), 160));
-    let does = note.unwrap_or_else(|| describe_strategy(located.finding.fix.strategy).to_owned());
+    let note = edits.first().map(|edit| cut(&clean(&edit_note(edit)), 160));
+    let strategy = describe_strategy(located.finding.fix.strategy);
+    let does = note.unwrap_or_else(|| localize(strategy).into_owned());
     match located.finding.fix.applicability {
         FixApplicability::Safe => {
             format!(
@@ -231,19 +250,21 @@ fn fix_help(
         }
         FixApplicability::Unsafe => {
             let command = settings.fix_command(Some(name), true);
-            format!("`{command}`: {does}; not applied by default")
+            localize(format!("`{command}`: {does}; not applied by default")).into_owned()
         }
-        FixApplicability::None if located.request.is_some() => {
-            format!("a trace is read-only; `foxwedge rule {code}` explains what to change")
-        }
+        FixApplicability::None if located.request.is_some() => localize(format!(
+            "a trace is read-only; `foxwedge rule {code}` explains what to change"
+        ))
+        .into_owned(),
         FixApplicability::None => {
-            format!("there is no fix; `foxwedge rule {code}` explains the rule")
+            localize(format!("there is no fix; `foxwedge rule {code}` explains the rule"))
+                .into_owned()
         }
     }
 }
 
 /// What a fix does, where its edits are not known.
-fn describe_strategy(strategy: Strategy) -> &'static str {
+pub(super) fn describe_strategy(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Recover => "the tool result is moved to its call",
         Strategy::Synthesize => "a placeholder is written",

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 
 use super::{edits, findings, summary, unlisted};
-use foxwedge_local::{check_settings::CheckSettings, outcome::TargetOutcome, output::escape_cell};
+use foxwedge_local::{
+    check_settings::CheckSettings, language::in_english, outcome::TargetOutcome,
+    output::escape_cell,
+};
 
 /// Max rows: comments have a size limit.
 const MAX_ROWS: usize = 200;
@@ -45,7 +48,7 @@ pub(super) fn write(
         out.write_all(b"\n")?;
     }
     write_repairs(out, outcomes)?;
-    let sentence = summary::summary_line(outcomes, settings);
+    let sentence = in_english(|| summary::summary_line(outcomes, settings));
     write!(out, "{}", anstream::adapter::strip_str(&sentence))
 }
 

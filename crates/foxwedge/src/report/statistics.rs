@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{file_reports, json::write_pretty};
 use crate::cli::OutputFormat;
 use foxwedge_local::{
+    language::localize,
     outcome::TargetOutcome,
     output::{BOLD, DIM, ERROR, paint},
     session_reach::{ReachJson, add_reach, describe_reach},
@@ -118,8 +119,8 @@ fn table(counts: &[RuleCount]) -> String {
         .map(|count| {
             let fixable = match count.fixable {
                 0 => String::new(),
-                all if all == count.count => paint(DIM, "  fixable"),
-                some => paint(DIM, format_args!("  {some} fixable")),
+                all if all == count.count => paint(DIM, localize("  fixable")),
+                some => paint(DIM, localize(format!("  {some} fixable"))),
             };
             // No line ends in spaces.
             let names = if fixable.is_empty() { 0 } else { names };

@@ -3,9 +3,11 @@
 use super::{ReportTotals, edits, file_reports};
 use foxwedge_local::{
     check_settings::CheckSettings,
+    language::{list_separator, localize},
     outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
     output::{
-        BOLD, ERROR, GOOD, HELP, clean, format_error, paint, pluralize, print_note, write_stderr,
+        BOLD, ERROR, GOOD, clean, format_error, format_help, paint, pluralize, print_note,
+        write_stderr,
     },
 };
 
@@ -83,7 +85,7 @@ pub(crate) fn print_next_steps(outcomes: &[TargetOutcome]) {
         TargetResult::Checked(_) | TargetResult::Skipped | TargetResult::Failed(_) => None,
     });
     for command in commands.take(MAX_LISTED) {
-        write_stderr(&format!("  {}: `{command}` resumes the session\n", paint(HELP, "help")));
+        write_stderr(&format_help(&format!("`{command}` resumes the session")));
     }
 }
 
@@ -101,17 +103,17 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], settings: &CheckSettings)
     if totals.findings > 0 {
         text.push_str(&findings_sentence(outcomes, totals, settings));
     } else if totals.files > 0 && totals.failed == 0 && totals.changed == 0 {
-        text.push_str(&format!(
-            "{}: {}, {}, {}",
+        let (files, messages) =
+            (pluralize(totals.files, "file"), pluralize(totals.messages, "message"));
+        let (files, messages) = (localize(files), localize(messages));
+        text.push_str(&localize(format!(
+            "{}: {files}, {messages}, {}{}.\n",
             paint(GOOD, "All valid"),
-            pluralize(totals.files, "file"),
-            pluralize(totals.messages, "message"),
-            profiles(outcomes),
-        ));
-        text.push_str(&skipped(totals));
-        text.push_str(".\n");
+            localize(profiles(outcomes)),
+            skipped(totals),
+        )));
     } else if totals.files == 0 && totals.failed == 0 {
-        text.push_str(&format!("No conversations found{}.\n", skipped(totals)));
+        text.push_str(&localize(format!("No conversations found{}.\n", skipped(totals))));
     }
     text
 }
@@ -126,36 +128,36 @@ fn findings_sentence(
     let unsafe_fixes = settings.allows_unsafe_fixes();
     let fixable = totals.safe_fixable + if unsafe_fixes { totals.unsafe_fixable } else { 0 };
     if fixable > 0 {
-        parts.push(format!(
-            "{fixable} fixable with `{}`",
-            settings.fix_command(single_target_name(outcomes), unsafe_fixes)
-        ));
+        let command = settings.fix_command(single_target_name(outcomes), unsafe_fixes);
+        parts.push(localize(format!("{fixable} fixable with `{command}`")));
     }
     if totals.unsafe_fixable > 0 && !unsafe_fixes {
         let verb = if totals.unsafe_fixable == 1 { "needs" } else { "need" };
-        parts.push(format!("{} {verb} --unsafe-fixes", totals.unsafe_fixable));
+        parts.push(localize(format!("{} {verb} --unsafe-fixes", totals.unsafe_fixable)));
     }
     if totals.unfixable > 0 {
         let verb = if totals.unfixable == 1 { "has" } else { "have" };
-        parts.push(format!("{} {verb} no fix", totals.unfixable));
+        parts.push(localize(format!("{} {verb} no fix", totals.unfixable)));
     }
     let files = file_reports(outcomes).filter(|(_, report)| !report.findings.is_empty()).count();
     let of = if files < totals.files { format!(" of {}", totals.files) } else { String::new() };
     let files = if of.is_empty() { pluralize(files, "file") } else { format!("{files}{of} files") };
-    format!(
+    localize(format!(
         "{} {} in {files} ({}){}: {}.\n",
         paint(ERROR, begin),
         pluralize(totals.findings, "finding"),
         pluralize(totals.messages, "message"),
         skipped(totals),
-        parts.join(", "),
-    )
+        parts.join(list_separator()),
+    ))
+    .into_owned()
 }
 
 /// What the repairs removed, as the continuation of a sentence.
 fn losses_phrase(outcomes: &[TargetOutcome]) -> String {
-    let losses = edits::describe_losses(&edits::losses(outcomes)).join(", ");
-    if losses.is_empty() { losses } else { format!(", {losses}") }
+    let separator = list_separator();
+    let losses = edits::describe_losses(&edits::losses(outcomes)).join(separator);
+    if losses.is_empty() { losses } else { format!("{separator}{losses}") }
 }
 
 fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
@@ -163,35 +165,39 @@ fn fixed_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
     let backups: Vec<_> =
         file_reports(outcomes).filter_map(|(_, report)| report.backup.as_ref()).collect();
     let backup = match backups.as_slice() {
-        [] => ".".to_owned(),
-        [one] => format!("; backup: {}", clean(&one.to_string_lossy())),
+        [] => localize("."),
+        [one] => localize(format!("; backup: {}", clean(&one.to_string_lossy()))),
         [first, ..] => {
-            let folder = first.parent().unwrap_or(first);
-            format!("; {} backups in {}", backups.len(), clean(&folder.to_string_lossy()))
+            let folder = clean(&first.parent().unwrap_or(first).to_string_lossy());
+            localize(format!("; {} backups in {folder}", backups.len()))
         }
     };
-    format!(
-        "{} {} in {}{losses}{backup}\n",
+    let fixed = localize(format!(
+        "{} {} in {}",
         paint(GOOD, "Fixed"),
         pluralize(totals.fixed, "finding"),
         pluralize(totals.changed, "file"),
-    )
+    ));
+    format!("{fixed}{losses}{backup}\n")
 }
 
 fn would_fix_sentence(outcomes: &[TargetOutcome], totals: ReportTotals) -> String {
-    format!(
-        "{} {} in {}{}; no file was changed.\n",
+    let planned = localize(format!(
+        "{} {} in {}",
         paint(BOLD, "Would fix"),
         pluralize(totals.planned, "finding"),
         pluralize(totals.changed, "file"),
-        losses_phrase(outcomes),
-    )
+    ));
+    format!("{planned}{}{}\n", losses_phrase(outcomes), localize("; no file was changed."))
 }
 
 fn skipped(totals: ReportTotals) -> String {
     match totals.skipped {
         0 => String::new(),
-        skipped => format!(", {} skipped", pluralize(skipped, "file")),
+        skipped => {
+            let files = localize(format!("{} skipped", pluralize(skipped, "file")));
+            format!("{}{files}", list_separator())
+        }
     }
 }
 

@@ -23,6 +23,7 @@ mod folders;
 mod lines;
 mod diffs;
 mod words;
+mod chinese;
 mod hostile;
 mod many;
 mod inputs;

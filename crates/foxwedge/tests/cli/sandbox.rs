@@ -38,7 +38,7 @@ const AGENTS: [&str; 12] = [
 ];
 
 /// Variables that change what is said, or where things are kept.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "NO_COLOR",
     "CLICOLOR_FORCE",
     "FOXWEDGE_OUTPUT_FORMAT",
@@ -47,6 +47,7 @@ const SETTINGS: [&str; 9] = [
     "XDG_DATA_HOME",
     "LC_ALL",
     "LC_CTYPE",
+    "LC_MESSAGES",
     "LANG",
 ];
 

@@ -8,6 +8,7 @@ use foxwedge_core::{
 };
 
 use crate::{
+    language::localize,
     output::{DIM, ERROR, GOOD, WARNING, clean, cut},
     preview,
     screen::{StyledLine, fit_columns},
@@ -82,7 +83,7 @@ fn call_line(
     let draft_answer = paired.and_then(|paired| answer_at(draft, paired.part()));
     let state = call_state(draft, pairing, answer);
     TreeCallLine {
-        tool: name(call.name.as_deref()).unwrap_or_else(|| "a tool".to_owned()),
+        tool: name(call.name.as_deref()).unwrap_or_else(|| localize("a tool").into_owned()),
         id: short_id(call.id.as_deref()),
         state,
         answer_preview: draft_answer
@@ -158,7 +159,7 @@ fn name(name: Option<&str>) -> Option<String> {
 
 /// Shortens an id to its beginning and its end, where ids differ.
 fn short_id(id: Option<&str>) -> String {
-    let Some(id) = id else { return "(no id)".to_owned() };
+    let Some(id) = id else { return localize("(no id)").into_owned() };
     let chars: Vec<char> = id.chars().take(4096).collect();
     if chars.len() <= ID {
         return clean(id);
@@ -189,7 +190,7 @@ impl TreeCallLine {
         StyledLine::new()
             .with(DIM, format!("{margin}{branch} "))
             .with(Style::new(), names.collect::<Vec<_>>().join(" "))
-            .with(style, format!("  {sign} {label}"))
+            .with(style, format!("  {sign} {}", localize(label)))
             .with(DIM, format!("  {}", fit_columns(&self.answer_preview, max)))
     }
 }

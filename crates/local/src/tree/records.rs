@@ -11,6 +11,7 @@ use foxwedge_sessions::RecordNode;
 
 use crate::{
     agents::session_lookup,
+    language::localize,
     output::{DIM, ERROR, GOOD, WARNING, clean, cut, width},
     screen::{StyledLine, fit_columns, pad},
 };
@@ -40,7 +41,7 @@ pub fn records(
         let line = StyledLine::new()
             .with(DIM, format!("{:>digits$}", node.line))
             .with(Style::new(), format!("  {}", pad(&kind(node), kinds)))
-            .with(style, format!("  {}", pad(label, 9)))
+            .with(style, format!("  {}", pad(&localize(label), 9)))
             .with(Style::new(), format!("  {}", pad(links, links_width)))
             .with(
                 DIM,

@@ -9,6 +9,7 @@ use foxwedge_sessions::RecordNode;
 
 use super::BranchDetail;
 use crate::{
+    language::localize,
     output::{DIM, clean, pluralize},
     screen::{StyledLine, pad},
 };
@@ -184,7 +185,8 @@ fn is_boundary(node: &RecordNode<'_>, linked: bool) -> bool {
 }
 
 fn boundary_line(margin: &str) -> StyledLine {
-    StyledLine::new().with(DIM, format!("{margin}── compacted here: a new history starts"))
+    let text = localize("compacted here: a new history starts");
+    StyledLine::new().with(DIM, format!("{margin}── {text}"))
 }
 
 impl ForkedMessages {
@@ -194,8 +196,8 @@ impl ForkedMessages {
             if messages.is_empty() {
                 continue;
             }
-            let heading = format!("{margin}┆ {} {label}", pluralize(messages.len(), "message"));
-            lines.push(StyledLine::new().with(DIM, heading));
+            let heading = localize(format!("{} {label}", pluralize(messages.len(), "message")));
+            lines.push(StyledLine::new().with(DIM, format!("{margin}┆ {heading}")));
             if branches == BranchDetail::Drawn {
                 lines.extend(messages.iter().map(|message| message.line(margin)));
             }
@@ -213,7 +215,8 @@ impl ForkedMessage {
             Role::Answer => "tool",
             Role::Neutral => "other",
         };
-        let text = if self.words.is_empty() { "(no text)".to_owned() } else { clean(&self.words) };
+        let words = clean(&self.words);
+        let text = if words.is_empty() { localize("(no text)") } else { words.into() };
         StyledLine::new().with(DIM, format!("{margin}┆   {}  {text}", pad(name, super::ROLE)))
     }
 }

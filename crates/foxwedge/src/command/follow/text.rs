@@ -12,6 +12,7 @@ use foxwedge_run::{
 
 use self::calls::FollowCallTable;
 use foxwedge_local::{
+    language::localize,
     output::{BOLD, DIM, WARNING, clean, cut, paint},
     runs::{
         RunTimes,
@@ -103,7 +104,7 @@ impl FollowTextView {
                 None => "running".to_owned(),
             },
         };
-        let line = StyledLine::new().with(style, format!("{sign} ")).with(DIM, status);
+        let line = StyledLine::new().with(style, format!("{sign} ")).with(DIM, localize(status));
         // One column less: a full line would wrap.
         Some(line.draw(Some(columns.saturating_sub(1))).trim_end_matches('\n').to_owned())
     }
@@ -270,7 +271,8 @@ impl FollowTextView {
             format!("{}{}", self.signs.dot(), clean(&cut(current.trim(), MAX_SIDE_NOTE_CHARS)))
         });
         if !tasks.is_empty() {
-            self.push_side_note(&format!("tasks {done}/{}{current}", tasks.len()), DIM);
+            let tasks = localize(format!("tasks {done}/{}", tasks.len()));
+            self.push_side_note(&format!("{tasks}{current}"), DIM);
         }
     }
 

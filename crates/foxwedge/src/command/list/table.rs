@@ -1,6 +1,7 @@
 //! The session list as aligned columns that fit the terminal.
 
 use std::{
+    borrow::Cow,
     io::{self, Write},
     path::Path,
     time::SystemTime,
@@ -12,6 +13,7 @@ use super::ListedSessionRow;
 use foxwedge_chat::PickerRow;
 use foxwedge_local::{
     agents,
+    language::localize,
     output::{BOLD, DIM, clean, pluralize, width},
     screen::{self, StyledLine, abbreviate_home, fit_columns, format_age, format_size, pad},
     session_health::SessionHealth,
@@ -58,8 +60,8 @@ impl ListColumn {
     const OPTIONAL: [ListColumn; 4] =
         [ListColumn::Size, ListColumn::Messages, ListColumn::Agent, ListColumn::Findings];
 
-    fn header(self) -> &'static str {
-        match self {
+    fn header(self) -> Cow<'static, str> {
+        localize(match self {
             ListColumn::Health => "STATUS",
             ListColumn::SessionId => "ID",
             ListColumn::Age => "AGE",
@@ -68,7 +70,7 @@ impl ListColumn {
             ListColumn::Messages => "MSGS",
             ListColumn::Size => "SIZE",
             ListColumn::Findings => "FINDINGS",
-        }
+        })
     }
 
     fn is_number(self) -> bool {
@@ -174,7 +176,7 @@ impl ListLayout {
                 ListColumn::Findings => MAX_FINDINGS_COLUMNS,
                 _ => usize::MAX,
             };
-            widest(column).min(max).max(width(column.header()))
+            widest(column).min(max).max(width(&column.header()))
         });
         ListLayout { columns, widths }
     }
@@ -194,9 +196,9 @@ impl ListLayout {
 
     fn header(&self) -> StyledLine {
         let headed = |line: StyledLine, column: &ListColumn| {
-            line.with(DIM, self.cell(*column, column.header()))
+            line.with(DIM, self.cell(*column, &column.header()))
         };
-        self.columns.iter().fold(StyledLine::new(), headed).with(DIM, "TITLE")
+        self.columns.iter().fold(StyledLine::new(), headed).with(DIM, localize("TITLE"))
     }
 
     fn line(&self, cells: &SessionListCells) -> StyledLine {
@@ -266,7 +268,7 @@ impl SessionListCells {
             messages: overview.messages,
             findings,
             title: match &overview.error {
-                Some(error) => clean(error),
+                Some(error) => clean(&localize(error.as_str())),
                 None => fit_columns(
                     &clean(overview.title.as_deref().unwrap_or_default()),
                     MAX_TITLE_COLUMNS,
@@ -274,14 +276,16 @@ impl SessionListCells {
             },
             sub_agents: match row.sub_agents {
                 0 => String::new(),
-                count => format!("+{}", pluralize(count, "sub-agent")),
+                count => format!("+{}", localize(pluralize(count, "sub-agent"))),
             },
         }
     }
 
     fn text(&self, column: ListColumn) -> String {
         match column {
-            ListColumn::Health => format!("{} {}", self.health.sign(), self.status),
+            ListColumn::Health => {
+                format!("{} {}", self.health.sign(), localize(self.status.as_str()))
+            }
             ListColumn::SessionId => self.id.clone(),
             ListColumn::Age => self.age.clone(),
             ListColumn::Project => self.project.clone(),
@@ -295,7 +299,8 @@ impl SessionListCells {
 
 /// An age without the words that its header says.
 fn short_age(time: SystemTime, now: SystemTime) -> String {
-    format_age(time, now).trim_end_matches(" ago").trim_start_matches("just ").to_owned()
+    let age = format_age(time, now);
+    localize(age.trim_end_matches(" ago").trim_start_matches("just ")).into_owned()
 }
 
 /// Abbreviates the home folder and cuts a long path at its beginning.

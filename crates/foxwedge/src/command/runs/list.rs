@@ -14,6 +14,7 @@ use super::document;
 use crate::cli::ListRunsArgs;
 use foxwedge_local::{
     agents::session_lookup::shorten_ids,
+    language::{list_separator, localize},
     output::{self, BOLD, DIM, clean, cut, pluralize, width},
     runs::{
         self, StoreLookup,
@@ -35,9 +36,9 @@ pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Resu
             if args.json {
                 output::write_stdout_raw(|out| document::write(out, &[]))?;
             }
-            output::write_stderr(&format!(
+            output::write_stderr(&localize(format!(
                 "No run was recorded yet: there is no store at {url}.\n"
-            ));
+            )));
             return Ok(ExitCode::SUCCESS);
         }
     };
@@ -63,7 +64,7 @@ pub(super) async fn run(flag: Option<&str>, args: &ListRunsArgs) -> anyhow::Resu
 
 fn footer(rows: &[RunRow], more: bool) -> String {
     if rows.is_empty() {
-        return "No matching runs.\n".to_owned();
+        return localize("No matching runs.\n").into_owned();
     }
     let open = rows.iter().filter(|row| row.state == RunState::Open).count();
     let completed =
@@ -73,10 +74,11 @@ fn footer(rows: &[RunRow], more: bool) -> String {
     let parts: Vec<String> = parts
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, label)| format!("{count} {label}"))
+        .map(|(count, label)| localize(format!("{count} {label}")).into_owned())
         .collect();
-    let more = if more { "; use --limit for more" } else { "" };
-    format!("{}: {}{more}.\n", pluralize(rows.len(), "run"), parts.join(", "))
+    let more = if more { localize("; use --limit for more") } else { "".into() };
+    let parts = parts.join(list_separator());
+    localize(format!("{}: {parts}{more}.\n", pluralize(rows.len(), "run"))).into_owned()
 }
 
 fn write(out: &mut dyn Write, rows: &[RunRow], now: SystemTime) -> io::Result<()> {
@@ -131,10 +133,10 @@ impl RunListCells {
         RunListCells {
             sign,
             style,
-            state: state.to_owned(),
+            state: localize(state).into_owned(),
             id: id.to_owned(),
             agent: clean(&cut(row.agent.as_deref().unwrap_or("-"), 24)),
-            age: format_age(started, now),
+            age: localize(format_age(started, now)).into_owned(),
             span: duration.unwrap_or_default(),
             calls,
             text: fit_columns(&text, MAX_TEXT_COLUMNS),

@@ -16,6 +16,7 @@ use super::document;
 use crate::cli::ShowRunArgs;
 use foxwedge_local::{
     calendar::format_date,
+    language::localize,
     output::{self, BOLD, DIM, HELP, clean, cut, paint},
     runs::{
         self, OpenStore, RunTimes,
@@ -42,11 +43,11 @@ pub(super) async fn run(flag: Option<&str>, args: &ShowRunArgs) -> anyhow::Resul
     }
     output::write_stdout_styled(|out| write(out, &open_store, &row, &session, &times))?;
     if row.state == RunState::Open {
-        let help = paint(HELP, "help");
+        let help = paint(HELP, localize("help"));
         let (id, store_flag) = (&row.id, runs::repeat_store_flag(flag));
-        output::write_stderr(&format!(
+        output::write_stderr(&localize(format!(
             "  {help}: `foxwedge runs events {id} --follow{store_flag}` follows it\n"
-        ));
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -106,16 +107,17 @@ fn header(out: &mut dyn Write, open_store: &OpenStore, row: &RunRow) -> io::Resu
     let agent = clean(&cut(row.agent.as_deref().unwrap_or("run"), 60));
     writeln!(out, "{} {}", paint(BOLD, agent), paint(BOLD, &row.id))?;
     let mut field = |label: &str, value: Option<String>| match value {
-        Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(label, 8))),
+        Some(value) => writeln!(out, "  {} {value}", paint(DIM, pad(&localize(label), 8))),
         None => Ok(()),
     };
     field("model", row.model.as_ref().map(|model| clean(&cut(model, 100))))?;
-    field("session", Some(format!("{}, run {}", row.session, row.epoch)))?;
+    let session = localize(format!("{}, run {}", row.session, row.epoch)).into_owned();
+    field("session", Some(session))?;
     field("started", Some(format_date(row.started / 1000)))?;
     match &row.state {
         RunState::Open => {
             let owner = row.lease.as_ref().map(|lease| runs::describe_owner(&lease.owner));
-            field("held by", owner)?;
+            field("held by", owner.map(|owner| localize(owner).into_owned()))?;
             field("until", row.lease_until.map(|until| format_date(until / 1000)))?;
         }
         RunState::Ended { at, .. } => field("ended", Some(format_date(*at / 1000)))?,
@@ -133,7 +135,7 @@ fn tasks(
     if session.tasks().is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint(BOLD, "Tasks"))?;
+    writeln!(out, "\n{}", paint(BOLD, localize("Tasks")))?;
     for task in session.tasks() {
         let (sign, style) = signs.task(task.status);
         let words: Vec<&str> = task.content.split_whitespace().collect();

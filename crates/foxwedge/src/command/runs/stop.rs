@@ -7,6 +7,7 @@ use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run
 
 use crate::cli::StopRunArgs;
 use foxwedge_local::{
+    language::localize,
     output::{self, GOOD, paint},
     runs::{
         self,
@@ -26,12 +27,12 @@ pub(super) async fn run(flag: Option<&str>, args: &StopRunArgs) -> anyhow::Resul
         close_run(&*open_store.store, &row.id, request, CloseAuthority::Operator).await,
     )? {
         FinalizeResult::Recorded(row) => {
-            output::write_stderr(&format!(
+            output::write_stderr(&localize(format!(
                 "{} {}{}\n",
                 paint(GOOD, "stopped"),
                 row.id,
                 describe_counts(&row)
-            ));
+            )));
             Ok(ExitCode::SUCCESS)
         }
         FinalizeResult::AlreadyEnded(row) => Ok(report_ended(&row)),

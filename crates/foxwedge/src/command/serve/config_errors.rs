@@ -6,6 +6,7 @@ use foxwedge_gateway::config::{ConfigError, ConfigIssue, ConfigIssueSeverity};
 
 use foxwedge_local::{
     agents,
+    language::localize,
     output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
     screen::abbreviate_home,
 };
@@ -19,10 +20,8 @@ pub(crate) fn report_refused(error: &ConfigError) -> ExitCode {
         .filter(|issue| issue.severity == ConfigIssueSeverity::Error)
         .count();
     if errors > 1 {
-        lines.push_str(&format!(
-            "{} in the configuration; nothing was started.\n",
-            pluralize(errors, "error")
-        ));
+        let errors = pluralize(errors, "error");
+        lines.push_str(&localize(format!("{errors} in the configuration; nothing was started.\n")));
     }
     output::write_stderr(&lines);
     ExitCode::from(2)
@@ -35,12 +34,13 @@ pub(crate) fn report_warnings(warnings: &[ConfigIssue]) {
 
 fn draw_issue(issue: &ConfigIssue) -> String {
     let severity = match issue.severity {
-        ConfigIssueSeverity::Error => paint(ERROR, "error"),
-        ConfigIssueSeverity::Warning => paint(WARNING, "warning"),
+        ConfigIssueSeverity::Error => paint(ERROR, localize("error")),
+        ConfigIssueSeverity::Warning => paint(WARNING, localize("warning")),
     };
-    let mut lines = format!("{severity}: {}\n", display_text(&issue.to_string()));
+    let mut lines = format!("{severity}: {}\n", display_text(&localize(issue.to_string())));
     if let Some(help) = &issue.help {
-        lines.push_str(&format!("  {}: {}\n", paint(HELP, "help"), display_text(help)));
+        let label = paint(HELP, localize("help"));
+        lines.push_str(&format!("  {label}: {}\n", display_text(&localize(help.as_str()))));
     }
     lines
 }

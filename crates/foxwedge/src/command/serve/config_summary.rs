@@ -8,6 +8,7 @@ use foxwedge_upstream::{UpstreamConfig, UpstreamKey, UpstreamTransport};
 
 use super::config_errors::{display_store, display_text};
 use foxwedge_local::{
+    language::localize,
     output::{BOLD, DIM, clean, paint, width},
     screen::pad,
 };
@@ -29,15 +30,15 @@ pub(super) fn draw(loaded: &LoadedConfig) -> String {
         }
     }
     let mut text = align_columns("", &rows);
-    text.push_str(&format!("\n{}\n", paint(BOLD, "upstreams")));
+    text.push_str(&format!("\n{}\n", paint(BOLD, localize("upstreams"))));
     let rows: Vec<_> = upstreams.iter().map(|upstream| upstream_row(loaded, upstream)).collect();
     text.push_str(&align_columns("  ", &rows));
-    text.push_str(&format!("\n{}\n", paint(BOLD, "routes")));
+    text.push_str(&format!("\n{}\n", paint(BOLD, localize("routes"))));
     let rows: Vec<_> = routes.iter().map(|route| route_row(route, &loaded.config)).collect();
     text.push_str(&align_columns("  ", &rows));
     let rows = changed_settings(loaded);
     if !rows.is_empty() {
-        text.push_str(&format!("\n{}\n", paint(BOLD, "changed from default")));
+        text.push_str(&format!("\n{}\n", paint(BOLD, localize("changed from default"))));
         text.push_str(&align_columns("  ", &rows));
     }
     text
@@ -169,10 +170,12 @@ fn changed_settings(loaded: &LoadedConfig) -> Vec<[String; 3]> {
 
 /// Aligns columns. The last column is dim.
 fn align_columns<const N: usize>(indent: &str, rows: &[[String; N]]) -> String {
+    let translated = |row: &[String; N]| row.clone().map(|cell| localize(cell).into_owned());
+    let rows: Vec<[String; N]> = rows.iter().map(translated).collect();
     let column_width = |at: usize| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..N).map(column_width).collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let end = row.iter().rposition(|cell| !cell.is_empty()).unwrap_or(0);
         let cells = row.iter().zip(&widths).take(end + 1).enumerate();
         let drawn: Vec<String> = cells

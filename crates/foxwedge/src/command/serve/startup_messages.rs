@@ -15,6 +15,7 @@ use super::{
     token::TokenCreation,
 };
 use foxwedge_local::{
+    language::localize,
     output::{self, BOLD, DIM, HELP, clean, paint, pluralize},
     screen::pad,
 };
@@ -80,9 +81,9 @@ pub(super) fn report_draining(log: GatewayLogFormat, seconds: u64) {
         GatewayLogFormat::Json => {
             output::write_stderr(&json_line(&json!({ "level": "info", "message": "draining" })))
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => output::write_stderr(&format!(
+        GatewayLogFormat::Text | GatewayLogFormat::Off => output::write_stderr(&localize(format!(
             "Finishing open requests, for at most {seconds} s; a second signal stops at once.\n"
-        )),
+        ))),
     }
 }
 
@@ -96,7 +97,7 @@ pub(super) fn report_stopped(log: GatewayLogFormat, finished: usize, cut: usize)
         }
         GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let cut = if cut == 0 { String::new() } else { format!("; requests cut off: {cut}") };
-            output::write_stderr(&format!("Stopped{cut}.\n"));
+            output::write_stderr(&localize(format!("Stopped{cut}.\n")));
         }
     }
 }
@@ -144,7 +145,8 @@ fn ready_text(
     token_creation: TokenCreation,
 ) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let mut text = format!("foxwedge {version} is listening on {}\n", paint(BOLD, url));
+    let listening = format!("foxwedge {version} is listening on {}\n", paint(BOLD, url));
+    let mut text = localize(listening).into_owned();
     let upstreams: Vec<&str> =
         loaded.config.upstreams.iter().map(|upstream| &*upstream.name).collect();
     let rows = [
@@ -155,11 +157,13 @@ fn ready_text(
         ("guard", loaded.config.guard.mode.name().to_owned()),
     ];
     for (label, value) in rows {
-        text.push_str(&format!("  {} {value}\n", paint(DIM, pad(label, 9))));
+        let (label, value) = (localize(label), localize(value));
+        text.push_str(&format!("  {} {value}\n", paint(DIM, pad(&label, 9))));
     }
     if io::stderr().is_terminal() {
-        let help = paint(HELP, "help");
-        text.push_str(&format!("  {help}: `eval \"$(foxwedge env)\"` points clients here\n"));
+        let help = paint(HELP, localize("help"));
+        let points = localize("`eval \"$(foxwedge env)\"` points clients here");
+        text.push_str(&format!("  {help}: {points}\n"));
     }
     text
 }

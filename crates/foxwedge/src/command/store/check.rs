@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use foxwedge_store::{ArchiveStore, ListFilter, ListPage, RunState, Store, verify_log};
 
 use foxwedge_local::{
+    language::localize,
     output::{self, ERROR, HELP, WARNING, clean, paint, pluralize},
     runs::{OpenStore, PAGE, SteadyClock},
 };
@@ -35,8 +36,9 @@ struct StoreCheckReport {
 impl StoreCheckReport {
     fn add_damage(&mut self, place: &str, message: &str) {
         self.damaged += 1;
-        let label = paint(ERROR, "damaged");
-        self.lines.push_str(&format!("{label}  {}: {}\n", clean(place), clean(message)));
+        let label = paint(ERROR, localize("damaged"));
+        let (place, message) = (localize(place), localize(message));
+        self.lines.push_str(&format!("{label}  {}: {}\n", clean(&place), clean(&message)));
     }
 
     fn summary_text(&self, open_store: &OpenStore) -> String {
@@ -46,19 +48,15 @@ impl StoreCheckReport {
             0 => String::new(),
             open => format!(", {open} running"),
         };
-        let mut text = match self.damaged {
-            0 => format!("{}: no damage ({counts}{open}).\n", open_store.url),
-            damaged => {
-                format!(
-                    "{}: damaged in {} ({counts}{open}).\n",
-                    open_store.url,
-                    pluralize(damaged, "place")
-                )
-            }
+        let summary = match self.damaged {
+            0 => format!("no damage ({counts}{open}).\n"),
+            damaged => format!("damaged in {} ({counts}{open}).\n", pluralize(damaged, "place")),
         };
+        let mut text = format!("{}: {}", open_store.url, localize(summary));
         if self.expired > 0 {
-            let help = paint(HELP, "help");
-            text.push_str(&format!("  {help}: `foxwedge store sweep` closes abandoned runs\n"));
+            let help = paint(HELP, localize("help"));
+            let sweep = localize("`foxwedge store sweep` closes abandoned runs");
+            text.push_str(&format!("  {help}: {sweep}\n"));
         }
         text
     }
@@ -87,11 +85,9 @@ async fn check_runs(open_store: &OpenStore, report: &mut StoreCheckReport) -> an
                 report.open += 1;
                 if row.lease_until.is_none_or(|until| until <= now) {
                     report.expired += 1;
-                    let label = paint(WARNING, "expired");
-                    report.lines.push_str(&format!(
-                        "{label}  run {}: no process holds its lease\n",
-                        row.id
-                    ));
+                    let label = paint(WARNING, localize("expired"));
+                    let run = localize(format!("run {}: no process holds its lease", row.id));
+                    report.lines.push_str(&format!("{label}  {run}\n"));
                 }
             }
         }

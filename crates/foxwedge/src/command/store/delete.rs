@@ -8,6 +8,7 @@ use foxwedge_store::Store;
 use super::confirm::confirm;
 use crate::cli::DeleteArgs;
 use foxwedge_local::{
+    language::localize,
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     runs::OpenStore,
 };
@@ -37,7 +38,8 @@ pub(super) async fn run(flag: Option<&str>, args: &DeleteArgs) -> anyhow::Result
         };
         match open_store.with_store_error(deleted) {
             Ok(true) => {
-                output::write_stderr(&format!("{} {kind} {id}\n", paint(GOOD, "deleted")));
+                let line = format!("{} {kind} {id}\n", paint(GOOD, "deleted"));
+                output::write_stderr(&localize(line));
                 if let DeleteTarget::Session(id) = &target {
                     super::remove_file_copies(id);
                 }

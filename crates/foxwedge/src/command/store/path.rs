@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::cli::StorePathArgs;
 use foxwedge_local::{
+    language::localize,
     output::{self, DIM, clean, paint},
     runs::{self, StoreLookup},
     screen::{format_size, pad},
@@ -33,7 +34,7 @@ pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Res
     }
     output::write_stdout(&format!("{url}\n"))?;
     match totals {
-        None => output::write_stderr("There is no store there yet.\n"),
+        None => output::write_stderr(&localize("There is no store there yet.\n")),
         Some(totals) => output::write_stdout(&lines(&totals))?,
     }
     Ok(ExitCode::SUCCESS)
@@ -42,7 +43,7 @@ pub(super) async fn run(flag: Option<&str>, args: &StorePathArgs) -> anyhow::Res
 fn lines(totals: &StoreTotals) -> String {
     let open = match totals.open {
         0 => String::new(),
-        open => format!(", {open} running"),
+        open => localize(format!(", {open} running")).into_owned(),
     };
     let rows = [
         ("schema", totals.schema.to_string()),
@@ -52,8 +53,9 @@ fn lines(totals: &StoreTotals) -> String {
         ("records", totals.records.to_string()),
         ("size", totals.bytes.map_or_else(|| "?".to_owned(), format_size)),
     ];
-    let line =
-        |(label, value): &(&str, String)| format!("  {} {value}\n", paint(DIM, pad(label, 8)));
+    let line = |(label, value): &(&str, String)| {
+        format!("  {} {value}\n", paint(DIM, pad(&localize(*label), 8)))
+    };
     rows.iter().map(line).collect()
 }
 

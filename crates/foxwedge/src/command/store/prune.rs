@@ -11,6 +11,7 @@ use foxwedge_store::{ListFilter, ListPage, PruneReport, SessionRow, Store};
 use super::confirm::confirm;
 use crate::cli::PruneArgs;
 use foxwedge_local::{
+    language::localize,
     output::{self, DIM, GOOD, HelpfulError, clean, paint, pluralize},
     runs::{OpenStore, PAGE, SteadyClock},
     screen::format_age,
@@ -37,7 +38,10 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
     let before = SteadyClock::start().now().saturating_sub(max_age);
     let old = old_sessions(&open_store, before).await?;
     if old.is_empty() {
-        output::write_stderr(&format!("No session is older than {}.\n", clean(&args.older_than)));
+        output::write_stderr(&localize(format!(
+            "No session is older than {}.\n",
+            clean(&args.older_than)
+        )));
         // Expired snapshots of live agents are deleted even without old sessions.
         if !args.dry_run {
             open_store.with_store_error(open_store.store.prune(before, PRUNE_BATCH).await)?;
@@ -47,7 +51,9 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
     output::write_stdout(&session_lines(&old))?;
     let sessions = pluralize(old.len(), "session");
     if args.dry_run {
-        output::write_stderr(&format!("{sessions} would be deleted; nothing was deleted.\n"));
+        output::write_stderr(&localize(format!(
+            "{sessions} would be deleted; nothing was deleted.\n"
+        )));
         return Ok(ExitCode::SUCCESS);
     }
     let whose = if old.len() == 1 { "its" } else { "their" };
@@ -62,12 +68,12 @@ pub(super) async fn run(flag: Option<&str>, args: &PruneArgs) -> anyhow::Result<
         }
     }
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    output::write_stderr(&format!(
+    output::write_stderr(&localize(format!(
         "{} {}, {}\n",
         paint(GOOD, "deleted"),
         pluralize(count(deleted.sessions), "session"),
         pluralize(count(deleted.runs), "run"),
-    ));
+    )));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -103,11 +109,11 @@ fn session_lines(old: &[SessionRow]) -> String {
     let now = SystemTime::now();
     let line = |row: &SessionRow| {
         let touched = UNIX_EPOCH + Duration::from_millis(row.touched);
-        format!("{}  {}\n", row.id, paint(DIM, format_age(touched, now)))
+        format!("{}  {}\n", row.id, paint(DIM, localize(format_age(touched, now))))
     };
     let mut lines: String = old.iter().take(MAX_NAMED_SESSIONS).map(line).collect();
     if old.len() > MAX_NAMED_SESSIONS {
-        lines.push_str(&format!("and {} more\n", old.len() - MAX_NAMED_SESSIONS));
+        lines.push_str(&localize(format!("and {} more\n", old.len() - MAX_NAMED_SESSIONS)));
     }
     lines
 }

@@ -18,6 +18,7 @@ use foxwedge_store::{
 use crate::cli::{ImportArgs, StoreExportArgs};
 use foxwedge_local::{
     disk::write_private,
+    language::localize,
     outcome::STDIN,
     output::{self, GOOD, HelpfulError, clean, paint, pluralize},
     runs::{self, OpenStore},
@@ -50,7 +51,7 @@ pub(super) async fn export(flag: Option<&str>, args: &StoreExportArgs) -> anyhow
     let to =
         file.map_or_else(String::new, |path| format!(" to {}", clean(&path.to_string_lossy())));
     let counts = describe_counts(sessions, runs, events, records);
-    output::write_stderr(&format!("{} {counts}{to}\n", paint(GOOD, "written")));
+    output::write_stderr(&localize(format!("{} {counts}{to}\n", paint(GOOD, "written"))));
     Ok(if exported.damage.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -114,11 +115,11 @@ fn report_import(display_name: &str, imported: &ImportReport, open_store: &OpenS
         0 => "nothing new".to_owned(),
         _ => describe_counts(*sessions, *runs, *events, *records),
     };
-    output::write_stderr(&format!(
+    output::write_stderr(&localize(format!(
         "{} {counts} into {}\n",
         paint(GOOD, "read"),
         clean(&open_store.url.to_string())
-    ));
+    )));
     if *conflicting > 0 {
         let ids: Vec<String> =
             conflicts.iter().take(MAX_NAMED_CONFLICTS).map(|id| format!("`{id}`")).collect();

@@ -5,6 +5,7 @@ use foxwedge_run::{RawJson, ToolStatus, ToolStatusReason};
 
 use super::{SignSet, call_subject::answer_text, format_duration};
 use crate::{
+    language::localize,
     output::{BOLD, DIM, clean, width},
     screen::{StyledLine, fit_columns},
 };
@@ -42,7 +43,7 @@ impl CallLine<'_> {
         let (sign, style) = signs.call(self.status);
         let indent = "  ".repeat(self.depth.min(8));
         let name = fit_columns(&clean(self.name), MAX_NAME);
-        let status = status_text(self.status, self.reason, self.duration);
+        let status = localize(status_text(self.status, self.reason, self.duration));
         let fixed = width(&indent) + width(&name) + width(&status) + 6;
         let room =
             columns.map_or(MAX_SUBJECT, |columns| columns.saturating_sub(fixed).max(MIN_SUBJECT));

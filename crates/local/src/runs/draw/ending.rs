@@ -4,6 +4,7 @@ use foxwedge_run::{Outcome, RunEnd, RunSummary, RunUsage, ToolStatus};
 
 use super::{SignSet, format_duration};
 use crate::{
+    language::localize,
     output::{BOLD, DIM, clean, cut, pluralize},
     screen::StyledLine,
 };
@@ -20,13 +21,13 @@ pub fn run_end_line(
 ) -> StyledLine {
     let (sign, style) = signs.run(ended.outcome);
     let outcome = ended.outcome.map_or("running", outcome_text);
-    let mut line = StyledLine::new().with(style, format!("{sign} ")).with(BOLD, outcome);
+    let mut line = StyledLine::new().with(style, format!("{sign} ")).with(BOLD, localize(outcome));
     if let Some(time) = milliseconds.and_then(format_duration) {
         let preposition = match ended.outcome {
             Some(Outcome::Completed | Outcome::NoText) => "in",
             Some(_) | None => "after",
         };
-        line = line.with(BOLD, format!(" {preposition} {time}"));
+        line = line.with(BOLD, localize(format!(" {preposition} {time}")));
     }
     if let Some(problem) = &ended.problem {
         let message = clean(&cut(problem.message.trim(), MAX_PROBLEM));
@@ -56,7 +57,7 @@ pub fn outcome_text(outcome: Outcome) -> &'static str {
 /// Number of calls by status. The parts add up to the total.
 pub fn format_call_counts(summary: &RunSummary) -> String {
     if summary.calls == 0 {
-        return "no calls".to_owned();
+        return localize("no calls").into_owned();
     }
     let label = |status: ToolStatus| match status {
         ToolStatus::Succeeded => "done",
@@ -75,8 +76,9 @@ pub fn format_call_counts(summary: &RunSummary) -> String {
     let order = order.chain(ToolStatus::ALL.into_iter().filter(|it| !it.is_final()));
     let parts = order.map(|status| (summary.count(status), label(status)));
     let parts = parts.filter(|(number, _)| *number > 0);
-    let parts: Vec<String> = parts.map(|(number, label)| format!("{number} {label}")).collect();
-    format!("{}: {}", pluralize(summary.calls, "call"), parts.join(", "))
+    let parts: Vec<_> =
+        parts.map(|(number, label)| localize(format!("{number} {label}"))).collect();
+    format!("{}: {}", localize(pluralize(summary.calls, "call")), parts.join(", "))
 }
 
 /// Token usage; `None` if none was reported.
@@ -89,7 +91,7 @@ fn format_usage(usage: &RunUsage) -> Option<String> {
         cached => format!(" ({} cached)", format_thousands(cached)),
     };
     let (input, output) = (format_thousands(usage.input), format_thousands(usage.output));
-    Some(format!("{input} tokens in{cached}, {output} out"))
+    Some(localize(format!("{input} tokens in{cached}, {output} out")).into_owned())
 }
 
 fn format_thousands(number: u64) -> String {
