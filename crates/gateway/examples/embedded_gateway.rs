@@ -34,7 +34,7 @@ impl ConfigEnvironment for EmptyEnvironment {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let flags = ConfigFlags {
-        store: Some("memory".into()),
+        store: Some("memory:".into()),
         token_requirement: TokenRequirement::NotRequired,
         ..ConfigFlags::default()
     };
