@@ -90,16 +90,6 @@ fn the_laws_hold_for_files_of_gemini_cli() {
     hold(SessionAgent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
 }
 
-#[test]
-fn the_laws_hold_for_rows_of_crush() {
-    hold(SessionAgent::Crush, &[101, 102, 103, 801]);
-}
-
-#[test]
-fn the_laws_hold_for_rows_of_goose() {
-    hold(SessionAgent::Goose, &[101, 102, 103, 801]);
-}
-
 /// Damaged files of each agent.
 const DAMAGED: u64 = 160;
 

@@ -189,7 +189,10 @@ impl RowStore {
 fn typed_first(part: &Value) -> String {
     let mut rest = part.as_object().unwrap().clone();
     let kind = rest.remove("type").unwrap();
-    format!("{{\"type\":{kind},{}", &Value::from(rest).to_string()[1..])
+    let rest = Value::from(rest).to_string();
+    let rest = rest.replace(",\"type\":\"text\"}", "}");
+    let rest = rest.replace("{\"text\":\"output", "{\"type\":\"text\",\"text\":\"output");
+    format!("{{\"type\":{kind},{}", &rest[1..])
 }
 
 /// All rows of a database, messages in the order of the agent: key, then everything else.
