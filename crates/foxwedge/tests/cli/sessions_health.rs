@@ -91,12 +91,12 @@ fn a_session_in_which_nothing_was_said_yet_is_an_empty_history() {
 #[test]
 fn agents_that_are_not_read_are_named() {
     let sandbox = Sandbox::new();
-    sandbox.keep(".local/share/goose/sessions/sessions.db", 1, "SQLite format 3\0");
+    sandbox.keep(".continue/sessions/x.json", 1, "{}\n");
     sandbox.keep(".qwen/projects/-p/chats/x.jsonl", 1, "{}\n");
     let listed = sandbox.run(&["list"]);
     assert_eq!(listed.code, 0, "{}", listed.all());
-    let note = "not supported yet, so not read: goose (~/.local/share/goose/sessions/sessions.db), \
-                Qwen Code";
+    let note = "not supported yet, so not read: Qwen Code (~/.qwen/projects), \
+                Continue (~/.continue/sessions)";
     assert!(listed.err.contains(note), "{}", listed.all());
     // A database of a supported agent that cannot be read is named as such.
     sandbox.keep(".local/share/opencode/opencode.db", 1, "SQLite format 3\0");

@@ -50,12 +50,15 @@ fn write_content(out: &mut String, source: &str, content: Span) {
     match content.of(source).chars().next() {
         Some('"') => out.push_str(content.of(source)),
         Some('[') if !array_elements(source, content).is_empty() => {
-            for (at, one) in array_elements(source, content).into_iter().enumerate() {
-                out.push(if at == 0 { '[' } else { ',' });
-                if field_text(source, one, "type").as_deref() == Some("image") {
-                    write_image(out, source, one);
-                } else {
-                    out.push_str(one.of(source));
+            let mut separator = "";
+            out.push('[');
+            for one in array_elements(source, content) {
+                // pi passes on only what has a type.
+                let Some(kind) = field_text(source, one, "type") else { continue };
+                out.push_str(std::mem::replace(&mut separator, ","));
+                match &*kind {
+                    "image" => write_image(out, source, one),
+                    _ => out.push_str(one.of(source)),
                 }
             }
             out.push(']');
