@@ -4,10 +4,13 @@
 //! home folder), `$ foxwedge …` runs the binary in the same empty folder; each document starts afresh.
 
 use std::{
-    env, fs,
-    io::{self, Read as _},
+    cell::Cell,
+    env,
+    fs::{self, File},
+    io::{self, Read as _, Write as _},
     path::Path,
     process::{self, Command},
+    time::{Duration, SystemTime},
 };
 
 use crate::{Outcome, ci, workspace};
@@ -68,7 +71,7 @@ fn replayed() -> Result<Vec<(&'static str, String, String)>, String> {
             .map_err(|error| format!("{document}: {error}"))?;
         let folder = env::temp_dir().join(format!("foxwedge-transcript-{}", process::id()));
         let locale = if document.ends_with(".zh-CN.md") { "zh_CN.UTF-8" } else { "" };
-        let desk = Desk { binary: &binary, folder: &folder, locale };
+        let desk = Desk { binary: &binary, folder: &folder, locale, made: Cell::new(0) };
         let new =
             desk.set_up().and_then(|()| replay(&old, |command, shown| desk.run(command, shown)));
         // What is left in the folder for temporary files does not matter.
@@ -109,11 +112,20 @@ struct Desk<'d> {
     folder: &'d Path,
     /// The locale of the reader.
     locale: &'d str,
+    /// Files made so far.
+    made: Cell<u64>,
 }
 
 impl Desk<'_> {
     fn set_up(&self) -> io::Result<()> {
         fs::create_dir_all(self.folder.join(HOME))
+    }
+
+    /// A time of some seconds ago. Each file is newer than the one before it, however fast they are made.
+    fn next_time(&self) -> SystemTime {
+        let made = self.made.get();
+        self.made.set(made + 1);
+        SystemTime::now() - Duration::from_secs(30) + Duration::from_secs(made)
     }
 
     /// Runs one command; `shown` is what the document shows as its output.
@@ -126,7 +138,9 @@ impl Desk<'_> {
                     None => self.folder.join(file),
                 };
                 path.parent().map_or(Ok(()), fs::create_dir_all)?;
-                fs::write(path, format!("{}\n", shown.trim_end()))?;
+                let mut made = File::create(path)?;
+                writeln!(made, "{}", shown.trim_end())?;
+                made.set_modified(self.next_time())?;
                 Ok(shown.to_owned())
             }
             ["foxwedge", arguments @ ..] => self.foxwedge(arguments),

@@ -51,6 +51,8 @@ pub(crate) fn error_format(path: &str, headers: &HeaderMap) -> Format {
         Format::Gemini
     } else if path.starts_with("/v1/models") && headers.contains_key("anthropic-version") {
         Format::Anthropic
+    } else if path.starts_with("/v1/models") && headers.contains_key("x-goog-api-client") {
+        Format::Gemini
     } else {
         Format::OpenaiChat
     }

@@ -33,7 +33,7 @@ export async function broken(context) {
     { role: "model", parts: [{ text: "As you like." }] },
     {
       role: "user",
-      parts: [{ functionResponse: { name: "clock", response: { output: "noon" } } }, { text: PLAIN }],
+      parts: [{ functionResponse: { name: "nobody", response: { output: "noon" } } }, { text: PLAIN }],
     },
   ];
   return [text(await send(client(context), context, history))];

@@ -36,7 +36,7 @@ def say(context):
 
 def broken(context):
     call = types.Part(function_call=types.FunctionCall(name="weather", args={"city": "Ulm"}))
-    result = types.Part(function_response=types.FunctionResponse(name="clock", response={"output": "noon"}))
+    result = types.Part(function_response=types.FunctionResponse(name="nobody", response={"output": "noon"}))
     history = [
         user("what is the weather?"),
         types.Content(role="model", parts=[call]),
@@ -48,12 +48,15 @@ def broken(context):
 
 
 def models(context):
-    names = [model.name for model in client(context).models.list()]
+    # A client that nobody holds is closed.
+    google = client(context)
+    names = [model.name for model in google.models.list()]
     return sorted(name.removeprefix("models/") for name in names)
 
 
 def count(context):
-    tokens = client(context).models.count_tokens(model=model(context), contents=[user(PLAIN)])
+    google = client(context)
+    tokens = google.models.count_tokens(model=model(context), contents=[user(PLAIN)])
     return [str(tokens.total_tokens)]
 
 

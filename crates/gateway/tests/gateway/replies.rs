@@ -71,6 +71,11 @@ async fn models_are_listed_in_the_format_of_the_client() {
     assert_eq!(anthropic["has_more"], false);
     let one = send(server.address, get("/v1/models/scripted", &key())).await.json();
     assert_eq!(one["id"], "scripted");
+    let google = format!("{}x-goog-api-client: google-genai-sdk/3.1.0\r\n", key());
+    for (path, headers) in [("/v1/models", &google), ("/v1beta/models", &key())] {
+        let gemini = send(server.address, get(path, headers)).await.json();
+        assert!(gemini["models"].is_array(), "{path}: {gemini}");
+    }
     server.end().await;
 }
 
