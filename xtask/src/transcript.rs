@@ -71,9 +71,11 @@ fn replayed() -> Result<Vec<(&'static str, String, String)>, String> {
             .map_err(|error| format!("{document}: {error}"))?;
         let folder = env::temp_dir().join(format!("foxwedge-transcript-{}", process::id()));
         let locale = if document.ends_with(".zh-CN.md") { "zh_CN.UTF-8" } else { "" };
-        let desk = Desk { binary: &binary, folder: &folder, locale, made: Cell::new(0) };
-        let new =
-            desk.set_up().and_then(|()| replay(&old, |command, shown| desk.run(command, shown)));
+        let sandbox =
+            TranscriptSandbox { binary: &binary, folder: &folder, locale, made: Cell::new(0) };
+        let new = sandbox
+            .set_up()
+            .and_then(|()| replay(&old, |command, shown| sandbox.run(command, shown)));
         // What is left in the folder for temporary files does not matter.
         let _ = fs::remove_dir_all(&folder);
         let new = new.map_err(|error| format!("{document}: {error}"))?;
@@ -107,16 +109,16 @@ fn replay(
 }
 
 /// Where sessions are run.
-struct Desk<'d> {
-    binary: &'d Path,
-    folder: &'d Path,
+struct TranscriptSandbox<'s> {
+    binary: &'s Path,
+    folder: &'s Path,
     /// The locale of the reader.
-    locale: &'d str,
+    locale: &'s str,
     /// Files made so far.
     made: Cell<u64>,
 }
 
-impl Desk<'_> {
+impl TranscriptSandbox<'_> {
     fn set_up(&self) -> io::Result<()> {
         fs::create_dir_all(self.folder.join(HOME))
     }

@@ -286,7 +286,7 @@ fn is_websocket(headers: &HeaderMap) -> bool {
     headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes() == b"websocket")
 }
 
-/// Google's API streams events only if the client asks for them. Nobody who was tried wants its other form.
+/// Google's API streams events only if the client asks for them, else a JSON list. No known client uses that list.
 fn check_stream_form(endpoint: GatewayEndpoint, query: Option<&str>) -> Result<(), ApiError> {
     let events = || query.unwrap_or_default().split('&').any(|pair| pair == "alt=sse");
     if endpoint != GatewayEndpoint::StreamGenerateContent || events() {

@@ -25,7 +25,7 @@ pub enum SessionAgent {
     Opencode,
     /// Crush: rows of a database.
     Crush,
-    /// goose 1.10 and newer: rows of a database.
+    /// goose: rows of a database.
     Goose,
     /// Applications of the AI SDK: a list of `UIMessage`.
     AiSdkUi,

@@ -19,7 +19,7 @@ use foxwedge_json::{
 use super::{
     derived_id::derive_uuid,
     message_rows::{
-        self, NewRow, PartReading, RowDialect, RowRole, text_shape, write_call, write_image,
+        self, NewRow, PartReading, RowFormat, RowRole, text_shape, write_call, write_image,
         write_result,
     },
     metadata::SessionMetadata,
@@ -30,7 +30,7 @@ use super::{
 };
 
 /// How rows are read and written.
-pub(super) const ROWS: RowDialect = RowDialect {
+pub(super) const ROWS: RowFormat = RowFormat {
     store: "crush",
     time: "created_at",
     results_role: "tool",

@@ -25,7 +25,7 @@ mod writer;
 pub(super) use writer::{first_round, repair_rows, split_messages, write_changed, write_new};
 
 /// What differs between the agents.
-pub(super) struct RowDialect {
+pub(super) struct RowFormat {
     /// The name of the agent in the text of its sessions.
     pub(super) store: &'static str,
     /// The column with the time of a message.
@@ -85,7 +85,7 @@ pub(super) struct NewRow<'n> {
 
 /// Reads one row.
 pub(super) fn read_record<'a>(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     scan: &mut JsonScanner<'a>,
     reader: &mut OutlineReader<'a>,
     record: &mut ParsedRecord<'a>,
@@ -99,13 +99,13 @@ pub(super) fn read_record<'a>(
     match row.table {
         "sessions" => {
             metadata.id = Some(Cow::Borrowed(row.id));
-            (dialect.read_session)(&columns, metadata);
+            (row_format.read_session)(&columns, metadata);
         }
         "messages" => {
-            record.time = columns.get(dialect.time).map(|time| time.of(source));
+            record.time = columns.get(row_format.time).map(|time| time.of(source));
             metadata.record_time(record.time);
-            let role = (dialect.read_columns)(&columns, metadata);
-            read_message(dialect, scan, reader, record, &row, role)?;
+            let role = (row_format.read_columns)(&columns, metadata);
+            read_message(row_format, scan, reader, record, &row, role)?;
         }
         _ => {}
     }
@@ -113,7 +113,7 @@ pub(super) fn read_record<'a>(
 }
 
 fn read_message<'a>(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     scan: &JsonScanner<'a>,
     reader: &mut OutlineReader<'a>,
     record: &mut ParsedRecord<'a>,
@@ -123,7 +123,7 @@ fn read_message<'a>(
     let source = reader.source;
     let mut kinds = Vec::new();
     for part in elements(source, row) {
-        match read_part(dialect, source, part) {
+        match read_part(row_format, source, part) {
             PartReading::Known(kind) => {
                 kinds.push(kind.clone());
                 reader.builder.push_part(part, kind);
@@ -134,7 +134,7 @@ fn read_message<'a>(
             }
         }
     }
-    record.defects = faults::find(dialect, source, row);
+    record.defects = faults::find(row_format, source, row);
     let has_result = kinds.iter().any(|kind| matches!(kind, PartKind::Answer(_)));
     let (role_in_draft, flags) = match role {
         RowRole::Model => (Role::Assistant, MessageFlags::default()),
@@ -142,7 +142,7 @@ fn read_message<'a>(
         RowRole::User if has_result => (Role::User, MessageFlags::default()),
         RowRole::User | RowRole::Unsent => (Role::User, MessageFlags::NO_RESULTS),
     };
-    record.link.is_hidden = role == RowRole::Unsent || !(dialect.is_sent)(role, &kinds);
+    record.link.is_hidden = role == RowRole::Unsent || !(row_format.is_sent)(role, &kinds);
     record.message = Some((role_in_draft, row.span, ContentShape::List, flags));
     Ok(())
 }
@@ -152,9 +152,9 @@ fn elements(source: &str, row: &RowRecord<'_>) -> Vec<Span> {
     row.list(source).map(|list| array_elements(source, list)).unwrap_or_default()
 }
 
-fn read_part<'a>(dialect: &RowDialect, source: &'a str, part: Span) -> PartReading<'a> {
+fn read_part<'a>(row_format: &RowFormat, source: &'a str, part: Span) -> PartReading<'a> {
     match part.of(source).starts_with('{') {
-        true => (dialect.read_part)(&RowFields::of(source, part)),
+        true => (row_format.read_part)(&RowFields::of(source, part)),
         false => PartReading::Broken,
     }
 }

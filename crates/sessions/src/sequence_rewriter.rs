@@ -11,7 +11,7 @@ use super::{
     ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli, crush,
     emit::{FileEdits, emit},
     goose, kimi_code,
-    message_rows::{self, RowDialect},
+    message_rows::{self, RowFormat},
     placement::longest_increasing,
     rewritten_file::RewrittenFile,
 };
@@ -55,8 +55,8 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
             }
         }
     }
-    if let Some(dialect) = row_dialect(session.agent) {
-        message_rows::repair_rows(dialect, session, repair, &mut edits);
+    if let Some(row_format) = row_dialect(session.agent) {
+        message_rows::repair_rows(row_format, session, repair, &mut edits);
     }
     // Lone surrogates may occur anywhere, also in records that hold no message.
     for lone in repair.surrogates.iter() {
@@ -78,7 +78,7 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
 }
 
 /// How an agent stores messages as rows of a database.
-fn row_dialect(agent: SessionAgent) -> Option<&'static RowDialect> {
+fn row_dialect(agent: SessionAgent) -> Option<&'static RowFormat> {
     match agent {
         SessionAgent::Crush => Some(&crush::ROWS),
         SessionAgent::Goose => Some(&goose::ROWS),
@@ -161,9 +161,9 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
                 kimi_code::write_changed(&mut out, self.session.draft(), span, message)
             }
             (SessionAgent::Crush | SessionAgent::Goose, [message, ..]) => {
-                if let Some(dialect) = row_dialect(self.session.agent) {
+                if let Some(row_format) = row_dialect(self.session.agent) {
                     let draft = self.session.draft();
-                    message_rows::write_changed(dialect, &mut out, draft, span, message);
+                    message_rows::write_changed(row_format, &mut out, draft, span, message);
                 }
             }
             (SessionAgent::Codex, [message, ..]) => {
@@ -190,8 +190,8 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         ordinals: &mut codex::CodexOrdinals,
     ) -> Vec<OutputChunk> {
         let mut out = self.writer();
-        if let Some(dialect) = row_dialect(self.session.agent) {
-            message_rows::write_new(dialect, self.session, &mut out, near, message);
+        if let Some(row_format) = row_dialect(self.session.agent) {
+            message_rows::write_new(row_format, self.session, &mut out, near, message);
             return out.finish();
         }
         match self.session.agent {

@@ -106,7 +106,7 @@ const OPENCODE: StoreLayout = StoreLayout {
 
 const CRUSH: StoreLayout = StoreLayout {
     agent: SessionAgent::Crush,
-    versions: "Crush 0.20 to 0.96",
+    versions: "Crush of August 2026 (seven migrations)",
     session: TableLayout {
         name: "sessions",
         key: "id",

@@ -9,7 +9,7 @@ use foxwedge_sessions::SessionAgent;
 use rusqlite::{Connection, params, types::ValueRef};
 use serde_json::{Value, json};
 
-/// The tables of Crush 0.96 that sessions are in, from its migrations, with their triggers.
+/// The tables of Crush that sessions are in, from its migrations of August 2026, with their triggers.
 const CRUSH: &str = "
 PRAGMA journal_mode = WAL;
 CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL,

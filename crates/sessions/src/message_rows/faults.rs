@@ -4,13 +4,14 @@ use foxwedge_core::{ArgumentsFix, Fix, Span, Strategy};
 use foxwedge_formats::splice::{ArgumentsEncoding, encode_arguments};
 use foxwedge_json::{array_elements, field_value};
 
-use super::{PartReading, RowDialect, elements, read_part};
+use super::{PartReading, RowFormat, elements, read_part};
 use crate::{records::RowDefect, rows::RowRecord};
 
 /// What of a message the agent cannot decode.
-pub(super) fn find(dialect: &RowDialect, source: &str, row: &RowRecord<'_>) -> Vec<RowDefect> {
+pub(super) fn find(row_format: &RowFormat, source: &str, row: &RowRecord<'_>) -> Vec<RowDefect> {
     let name = format!("row `{}` of `{}`", row.id, row.table);
-    let is_broken = |part: &Span| matches!(read_part(dialect, source, *part), PartReading::Broken);
+    let is_broken =
+        |part: &Span| matches!(read_part(row_format, source, *part), PartReading::Broken);
     let (problem, repair, strategy) = match row.list(source) {
         Some(_) => {
             let parts = elements(source, row);
@@ -29,7 +30,7 @@ pub(super) fn find(dialect: &RowDialect, source: &str, row: &RowRecord<'_>) -> V
                 ),
             }
         }
-        None if readable_list(dialect, source, row).is_some() => {
+        None if readable_list(row_format, source, row).is_some() => {
             ("is not a JSON list", "is closed where it was cut off", Strategy::Recover)
         }
         None => (
@@ -50,7 +51,7 @@ pub(super) fn find(dialect: &RowDialect, source: &str, row: &RowRecord<'_>) -> V
 /// The parts of a row that can be decoded, as a list. A list that was cut off is closed first. `None`
 /// if there is no such part.
 pub(super) fn readable_list(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     source: &str,
     row: &RowRecord<'_>,
 ) -> Option<String> {
@@ -66,7 +67,7 @@ pub(super) fn readable_list(
     let list = field_value(&object, Span::new(0, object.len()), "parts")?;
     let parts = array_elements(&object, list).into_iter();
     let is_known =
-        |part: &Span| matches!(read_part(dialect, &object, *part), PartReading::Known(_));
+        |part: &Span| matches!(read_part(row_format, &object, *part), PartReading::Known(_));
     let known: Vec<&str> = parts.filter(is_known).map(|part| part.of(&object)).collect();
     let list = format!("[{}]", known.join(","));
     // The line of a row has no line breaks.

@@ -11,7 +11,7 @@ use foxwedge_json::{
     FieldChange, FieldChanges, JsonScanner, OutputChunk, SpliceWriter, quote, write_patched,
 };
 
-use super::{NewRow, RowDialect, faults::readable_list};
+use super::{NewRow, RowFormat, faults::readable_list};
 use crate::{
     ParsedSession, SessionAgent,
     emit::FileEdits,
@@ -55,17 +55,17 @@ fn is_result(part: &RepairedPart<'_>) -> bool {
 
 /// Writes a row whose message changed.
 pub(crate) fn write_changed(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     out: &mut SpliceWriter<'_>,
     draft: &Draft<'_>,
     record: Span,
     message: &RepairedMessage<'_>,
 ) {
-    write_with_columns(dialect, out, draft, record, message, Vec::new());
+    write_with_columns(row_format, out, draft, record, message, Vec::new());
 }
 
 fn write_with_columns(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     out: &mut SpliceWriter<'_>,
     draft: &Draft<'_>,
     record: Span,
@@ -78,20 +78,20 @@ fn write_with_columns(
     let had_result = old.iter().any(|part| matches!(part.kind, PartKind::Answer(_)));
     // A result without its call becomes a message of the user.
     if message.has_new_role() || had_result != message.parts.iter().any(is_result) {
-        columns.push(("role", FieldChange::Text(quote(role_of(dialect, message)))));
+        columns.push(("role", FieldChange::Text(quote(role_of(row_format, message)))));
     }
     let mut changes: FieldChanges<'static> = Vec::new();
     if !columns.is_empty() {
         changes.push(("columns", FieldChange::Nested(columns)));
     }
     if message.is_touched() {
-        changes.push(("data", FieldChange::Chunks(part_list(dialect, out, draft, message))));
+        changes.push(("data", FieldChange::Chunks(part_list(row_format, out, draft, message))));
     }
     write_patched(out, record, changes);
 }
 
 fn part_list(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     out: &SpliceWriter<'_>,
     draft: &Draft<'_>,
     message: &RepairedMessage<'_>,
@@ -103,21 +103,21 @@ fn part_list(
         content: ContentShape::List,
         role_changed: false,
     };
-    write_block_list(&mut inner, draft, None, &block, &dialect.splice);
+    write_block_list(&mut inner, draft, None, &block, &row_format.splice);
     inner.finish()
 }
 
-fn role_of(dialect: &RowDialect, message: &RepairedMessage<'_>) -> &'static str {
+fn role_of(row_format: &RowFormat, message: &RepairedMessage<'_>) -> &'static str {
     match message.role {
         Role::Assistant => "assistant",
-        _ if message.parts.iter().any(is_result) => dialect.results_role,
+        _ if message.parts.iter().any(is_result) => row_format.results_role,
         _ => "user",
     }
 }
 
 /// Writes a new row, or one that moves. It gets the time of the row before it.
 pub(crate) fn write_new(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     session: &ParsedSession<'_>,
     out: &mut SpliceWriter<'_>,
     near: u32,
@@ -127,16 +127,16 @@ pub(crate) fn write_new(
     let time = session.log.records.get(near as usize).and_then(|record| record.time);
     let own = message.origin().and_then(|at| session.chain.records_of(at).first().copied());
     if let Some(record) = own {
-        let time = time.map(|time| (dialect.time, FieldChange::Text(time.to_owned())));
+        let time = time.map(|time| (row_format.time, FieldChange::Text(time.to_owned())));
         let columns = time.into_iter().collect();
         let span = session.span(record);
-        return write_with_columns(dialect, out, draft, span, message, columns);
+        return write_with_columns(row_format, out, draft, span, message, columns);
     }
     let message = &*message.with_parts(draft);
     let id = session.metadata.id.as_deref().unwrap_or_default();
     let before = session.log.links.get(near as usize).and_then(|link| link.id).unwrap_or_default();
     // Several new rows may follow one row: their parts come from different places.
-    let mut seed = [id, before, role_of(dialect, message)].join(" ");
+    let mut seed = [id, before, role_of(row_format, message)].join(" ");
     for part in message.parts.iter() {
         let id = part.part.kind.id().unwrap_or_default();
         seed.push_str(&format!(" {id} {}", part.part.span.start));
@@ -146,18 +146,18 @@ pub(crate) fn write_new(
     let columns = template.map_or(Span::NOWHERE, |template| template.columns);
     let row = NewRow {
         session: quote(id),
-        role: role_of(dialect, message),
+        role: role_of(row_format, message),
         time: time.unwrap_or("0"),
         seed: &seed,
         before: &RowFields::of(source, columns),
     };
     out.text(&format!(
         "{{\"store\":\"{}\",\"table\":\"messages\",\"id\":{},\"columns\":{},\"data\":",
-        dialect.store,
-        quote(&(dialect.new_id)(&seed)),
-        (dialect.new_columns)(&row)
+        row_format.store,
+        quote(&(row_format.new_id)(&seed)),
+        (row_format.new_columns)(&row)
     ));
-    out.append(part_list(dialect, out, draft, message));
+    out.append(part_list(row_format, out, draft, message));
     out.text("}");
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn first_round(
 
 /// Writes the rows that the agent cannot decode, without what cannot be decoded.
 pub(crate) fn repair_rows(
-    dialect: &RowDialect,
+    row_format: &RowFormat,
     session: &ParsedSession<'_>,
     repair: &Repair<'_>,
     edits: &mut FileEdits,
@@ -193,13 +193,13 @@ pub(crate) fn repair_rows(
     for record in defects {
         let mut scan = JsonScanner::within(source, session.span(record));
         let Ok(row) = read_row(&mut scan, source) else { continue };
-        edits.changed.entry(record).or_insert_with(|| written_anew(dialect, source, &row));
+        edits.changed.entry(record).or_insert_with(|| written_anew(row_format, source, &row));
     }
 }
 
 /// A row with the parts that can be decoded; empty if there is none.
-fn written_anew(dialect: &RowDialect, source: &str, row: &RowRecord<'_>) -> Vec<OutputChunk> {
-    let Some(list) = readable_list(dialect, source, row) else { return Vec::new() };
+fn written_anew(row_format: &RowFormat, source: &str, row: &RowRecord<'_>) -> Vec<OutputChunk> {
+    let Some(list) = readable_list(row_format, source, row) else { return Vec::new() };
     let mut out = SpliceWriter::new(source, &[]);
     write_patched(&mut out, row.span, vec![("data", FieldChange::Text(list))]);
     out.finish()

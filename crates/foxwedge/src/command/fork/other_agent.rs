@@ -109,14 +109,14 @@ fn write_session(
     };
     losses.extend(file.losses);
     let content = file.text.into_bytes();
-    let content = settle(to, &content, loaded)?.unwrap_or(content);
+    let content = repair_for_agent(to, &content, loaded)?.unwrap_or(content);
     let messages = count_messages(to, &content)?;
     Ok(WrittenSession { content, messages, losses })
 }
 
 /// Repairs what the format of the session requires beyond that of its provider; `None` if nothing
 /// changes.
-fn settle(
+fn repair_for_agent(
     to: SessionAgent,
     content: &[u8],
     loaded: &LoadedConversation,
@@ -129,9 +129,9 @@ fn settle(
     if repair.is_untouched() {
         return Ok(None);
     }
-    let mut settled = Vec::new();
-    rewritten.write_to(&mut settled)?;
-    Ok(Some(settled))
+    let mut repaired = Vec::new();
+    rewritten.write_to(&mut repaired)?;
+    Ok(Some(repaired))
 }
 
 /// The number of messages in a new session. Fails if its agent would not open it whole.
