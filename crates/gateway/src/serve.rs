@@ -258,9 +258,10 @@ async fn handle(
                 id: &context.id,
                 peer,
             };
+            // Boxed: they are rare, and much larger than what serves a model's endpoint.
             let reply = match route {
-                GatewayRoute::Console => console::route(app, request).await,
-                _ => api::route(app, request).await,
+                GatewayRoute::Console => Box::pin(console::route(app, request)).await,
+                _ => Box::pin(api::route(app, request)).await,
             };
             reply.ok_or_else(error::not_found)
         }
