@@ -27,6 +27,7 @@ const TABLES: [&str; 13] = [
     include_str!("chinese/configuration.txt"),
     include_str!("chinese/conversion.txt"),
     include_str!("chinese/losses.txt"),
+    include_str!("chinese/many_sessions.txt"),
     include_str!("chinese/errors.txt"),
     include_str!("chinese/error_helps.txt"),
 ];

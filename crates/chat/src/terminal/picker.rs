@@ -16,7 +16,10 @@ use super::{
     paint::{TerminalColors, TerminalPainter},
     row::StyledRow,
 };
-use foxwedge_local::output::{BOLD, DIM, HelpfulError, width};
+use foxwedge_local::{
+    language::localize,
+    output::{BOLD, DIM, HelpfulError, width},
+};
 
 /// Time limit for the rest of an escape sequence.
 const ESCAPE_DELAY: Duration = Duration::from_millis(50);
@@ -176,8 +179,8 @@ impl<'a> PickerScreen<'a> {
         for (at, &row) in self.matching.iter().enumerate().skip(first).take(lines) {
             rows.push(self.draw_row(row, at == self.chosen).fit(columns));
         }
-        let keys = "↑↓ choose · type to filter · Enter select · Esc leave";
-        let count = format!("{} of {}", self.matching.len(), self.rows.len());
+        let keys = localize("↑↓ choose · type to filter · Enter select · Esc leave");
+        let count = localize(format!("{} of {}", self.matching.len(), self.rows.len()));
         rows.push(StyledRow::of(DIM, &format!("{count} · {keys}")).fit(columns));
         let column = width(&prompt) + width(&self.filter);
         LiveArea { rows, row: 0, column: column.min(columns) }

@@ -16,6 +16,7 @@ use crate::{
 use foxwedge_local::{
     agents::{self, LocalSessionEntry, session_lookup},
     calendar::format_timestamp,
+    language::localize,
     output::{self, BOLD, DIM, HELP, HelpfulError, clean, cut, paint, pluralize, write_stderr},
     screen::{abbreviate_home, format_age},
     session_search::{SearchMatches, SessionSearchText, search_session},
@@ -145,7 +146,7 @@ fn format_found(found: &[FoundSession]) -> String {
             "{}  {}  {}  {}  {}",
             paint(BOLD, clean(short_id)),
             entry.product,
-            format_age(entry.modified, now),
+            localize(format_age(entry.modified, now)),
             clean(&project),
             clean(&cut(title, 60)),
         );
@@ -156,22 +157,23 @@ fn format_found(found: &[FoundSession]) -> String {
         }
         let more = matches.total.saturating_sub(matches.matches.len());
         if more > 0 {
-            text.push_str(&format!("  {}\n", paint(DIM, format_args!("… and {more} more"))));
+            let more = localize(format!("… and {more} more"));
+            text.push_str(&format!("  {}\n", paint(DIM, more)));
         }
     }
     text
 }
 
 fn footer(found: &[FoundSession], total: usize) -> String {
-    let Some(first) = found.first() else { return "No session contains it.\n".to_owned() };
-    let more = match total - found.len() {
-        0 => String::new(),
-        more => format!(" ({more} more with a larger --limit)"),
+    let Some(first) = found.first() else {
+        return localize("No session contains it.\n").into_owned();
     };
-    format!(
-        "{}{more}.\n  {}: `foxwedge show {}` shows the first of them\n",
-        pluralize(total, "session"),
-        paint(HELP, "help"),
-        clean(&first.short_id)
-    )
+    let sessions = pluralize(total, "session");
+    let count = localize(match total - found.len() {
+        0 => format!("{sessions}."),
+        more => format!("{sessions} ({more} more with a larger --limit)."),
+    });
+    let id = clean(&first.short_id);
+    let show = localize(format!("`foxwedge show {id}` shows the first of them"));
+    format!("{count}\n  {}: {show}\n", paint(HELP, localize("help")))
 }

@@ -19,6 +19,7 @@ use foxwedge_local::{
     agents::LocalSessionEntry,
     check_settings::CheckSettings,
     findings::ReportDetail,
+    language::localize,
     outcome::TargetResult,
     output::{self, HelpfulError, clean, write_stderr},
     session_health::SessionHealth,
@@ -72,7 +73,7 @@ pub(crate) fn check_and_repair(entry: &LocalSessionEntry, flags: &RepairArgs) ->
 /// Whether to start the agent although its session is still broken: asks on a terminal, otherwise
 /// `without_terminal` decides.
 pub(crate) fn start_anyway(program: &str, without_terminal: bool) -> bool {
-    match question::ask(&format!("Start {} anyway?", clean(program))) {
+    match question::ask(&localize(format!("Start {} anyway?", clean(program)))) {
         QuestionAnswer::Yes => true,
         QuestionAnswer::No => false,
         QuestionAnswer::NoTerminal => without_terminal,

@@ -21,6 +21,7 @@ use foxwedge_local::{
     agents::LocalSessionEntry,
     calendar::format_timestamp,
     console::busy_process,
+    language::localize,
     outcome::{FileReport, SessionRef, TargetFailure, TargetOutcome, TargetResult},
     output::{self, BOLD, HELP, HelpfulError, paint, pluralize, write_stderr},
     session_health::SessionHealth,
@@ -73,7 +74,7 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
         write_stderr(&plan::format(&planned, total, plan::MAX_LINES));
     }
     if repairs > 0 && !args.yes && !confirm(repairs)? {
-        write_stderr("Nothing was changed.\n");
+        write_stderr(&localize("Nothing was changed.\n"));
         return Ok(ExitCode::FAILURE);
     }
     let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -161,7 +162,8 @@ impl PlannedSession {
 
 /// Asks whether to repair. Fails without a terminal.
 fn confirm(repairs: usize) -> anyhow::Result<bool> {
-    match question::ask(&format!("Repair {}?", pluralize(repairs, "session"))) {
+    let sessions = pluralize(repairs, "session");
+    match question::ask(&localize(format!("Repair {sessions}?"))) {
         QuestionAnswer::Yes => Ok(true),
         QuestionAnswer::No => Ok(false),
         QuestionAnswer::NoTerminal => bail!(
@@ -192,17 +194,17 @@ fn deliver(
     }
     let repaired = ReportTotals::of(outcomes).changed;
     let left = outcomes.len() - repaired;
-    write_stderr(&format!(
-        "{} {}{}.\n",
-        paint(BOLD, "Repaired"),
-        pluralize(repaired, "session"),
-        if left > 0 { format!(", skipped {left}") } else { String::new() }
-    ));
+    let sessions = pluralize(repaired, "session");
+    let done = paint(BOLD, format!("Repaired {sessions}"));
+    write_stderr(&localize(match left {
+        0 => format!("{done}.\n"),
+        left => format!("{done}, skipped {left}.\n"),
+    }));
     write_stderr(&summary::summary_line(outcomes, &fix.settings));
     if repaired > 0 {
         let since = format_timestamp(began);
-        let help = paint(HELP, "help");
-        write_stderr(&format!("  {help}: `foxwedge undo --since {since}` restores all of them\n"));
+        let undo = localize(format!("`foxwedge undo --since {since}` restores all of them"));
+        write_stderr(&format!("  {}: {undo}\n", paint(HELP, localize("help"))));
     }
     Ok(())
 }

@@ -10,7 +10,10 @@ use crate::{
     cli::{CliCommand, CommandLine},
     command::continue_session::session_ref,
 };
-use foxwedge_local::output::{HelpfulError, clean};
+use foxwedge_local::{
+    language::localize,
+    output::{HelpfulError, clean},
+};
 
 /// What can be done with a chosen session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +30,7 @@ pub(super) fn run(rows: &[ListedSessionRow]) -> anyhow::Result<ExitCode> {
     }
     let listed = table::picker_rows(rows, SystemTime::now());
     let mut first = 0;
-    while let Some(row) = pick("Sessions", &listed, first)? {
+    while let Some(row) = pick(&localize("Sessions"), &listed, first)? {
         first = row;
         let Some(chosen) = rows.get(row) else { continue };
         let actions = actions(chosen);
@@ -51,13 +54,17 @@ fn actions(row: &ListedSessionRow) -> Vec<(SessionAction, String)> {
     if let Some(command) = session_ref(&row.entry, &row.overview).resume()
         && !row.entry.is_sub_agent()
     {
-        let verb = if fixable { "Repair it, and continue" } else { "Continue" };
-        actions.push((SessionAction::Continue, format!("{verb} in {}", command.program)));
+        let program = command.program;
+        let action = match fixable {
+            true => format!("Repair it, and continue in {program}"),
+            false => format!("Continue in {program}"),
+        };
+        actions.push((SessionAction::Continue, localize(action).into_owned()));
     }
     if fixable {
-        actions.push((SessionAction::Fix, "Repair it".to_owned()));
+        actions.push((SessionAction::Fix, localize("Repair it").into_owned()));
     }
-    actions.push((SessionAction::Show, "Show it".to_owned()));
+    actions.push((SessionAction::Show, localize("Show it").into_owned()));
     actions
 }
 

@@ -3,6 +3,7 @@
 use super::{PlanVerdict, PlannedSession};
 use foxwedge_local::{
     agents::{self, session_lookup},
+    language::localize,
     output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
     screen::{abbreviate_home, pad},
     session_reach::health_label,
@@ -15,19 +16,17 @@ pub(super) const MAX_LINES: usize = 40;
 /// Formats the plan. `total` is the number of all sessions.
 pub(super) fn format(planned: &[PlannedSession], total: usize, max_lines: usize) -> String {
     if planned.is_empty() {
-        return format!("{}: nothing to repair.\n", pluralize(total, "session"));
+        let sessions = pluralize(total, "session");
+        return localize(format!("{sessions}: nothing to repair.\n")).into_owned();
     }
     let repairs = planned.iter().filter(|one| one.verdict == PlanVerdict::Repair).count();
-    let mut text = format!(
-        "{} {} of {}{}\n",
-        paint(BOLD, "Would repair"),
-        repairs,
-        pluralize(total, "session"),
-        match planned.len() - repairs {
-            0 => ":".to_owned(),
-            skipped => format!(", and skip {skipped}:"),
-        }
-    );
+    let sessions = pluralize(total, "session");
+    let intent = paint(BOLD, format!("Would repair {repairs} of {sessions}"));
+    let mut text = localize(match planned.len() - repairs {
+        0 => format!("{intent}:\n"),
+        skipped => format!("{intent}, and skip {skipped}:\n"),
+    })
+    .into_owned();
     let ids = session_lookup::shorten_ids(planned.iter().map(|one| one.entry.id.as_str()));
     let lines: Vec<PlanLine> =
         planned.iter().zip(ids).map(|(one, id)| PlanLine::of(one, id)).collect();
@@ -45,7 +44,7 @@ pub(super) fn format(planned: &[PlannedSession], total: usize, max_lines: usize)
     }
     if lines.len() > max_lines {
         let more = lines.len() - max_lines;
-        text.push_str(&format!("  … and {more} more; --dry-run lists all of them\n"));
+        text.push_str(&localize(format!("  … and {more} more; --dry-run lists all of them\n")));
     }
     text
 }
@@ -70,11 +69,12 @@ impl PlanLine {
             id: clean(id),
             product: one.entry.product,
             project: clean(&cut(&abbreviate_home(project, home.as_deref()), 32)),
-            status: health_label(one.overview.health, one.overview.reach.as_ref()),
+            status: localize(health_label(one.overview.health, one.overview.reach.as_ref()))
+                .into_owned(),
             note: match &one.verdict {
                 PlanVerdict::Repair => describe_repair(one, &rules),
                 PlanVerdict::Skip(why) => {
-                    let why = clean(&cut(why, 120));
+                    let why = clean(&cut(&localize(why.as_str()), 120));
                     if rules.is_empty() { why } else { format!("{why} ({rules})") }
                 }
             },
@@ -83,10 +83,8 @@ impl PlanLine {
     }
 
     fn draw(&self, [id, product, project, status]: [usize; 4]) -> String {
-        let verb = match self.is_repaired {
-            true => paint(GOOD, "repair"),
-            false => paint(WARNING, "skip  "),
-        };
+        let (style, verb) = if self.is_repaired { (GOOD, "repair") } else { (WARNING, "skip") };
+        let verb = paint(style, pad(&localize(verb), width("repair")));
         format!(
             "  {verb}  {}  {}  {}  {}  {}\n",
             paint(BOLD, pad(&self.id, id)),
@@ -104,7 +102,8 @@ fn describe_repair(one: &PlannedSession, rules: &str) -> String {
     let after = one.report().and_then(|report| report.reach).map(|reach| reach.before.messages);
     match (before, after) {
         (Some(before), Some(after)) => {
-            format!("{rules}; the agent sees {after} messages instead of {before}")
+            let seen = format!("the agent sees {after} messages instead of {before}");
+            format!("{rules}; {}", localize(seen))
         }
         _ => rules.to_owned(),
     }
