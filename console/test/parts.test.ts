@@ -5,7 +5,6 @@ import { Slices } from "../src/data/slices.js";
 import type { Sliced } from "../src/data/types.js";
 import { Lanes } from "../src/pages/session/lanes.js";
 import { Heights } from "../src/parts/heights.js";
-import { blocks, spans } from "../src/parts/markdown.js";
 import { axisTop } from "../src/parts/plot.js";
 import { link, parse } from "../src/route.js";
 
@@ -82,23 +81,6 @@ test("a child of the newest record stays in its lane", () => {
   );
   assert.deepEqual(lanes.open(2), [0, 1]);
   assert.deepEqual(lanes.open(4), [1]);
-});
-
-test("the Markdown of rule pages is parsed", () => {
-  const page =
-    "# Head\n\nOne `code` and\n**bold**, [a link](x).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- x\n  y\n- z\n\n```json\n<b>\n```\n";
-  assert.deepEqual(
-    blocks(page).map(({ type }) => type),
-    ["head", "text", "table", "list", "code"],
-  );
-  assert.deepEqual(blocks("- x\n  y\n- z")[0], { type: "list", items: ["x y", "z"] });
-  assert.deepEqual(spans("a `b` **c** [d](e)"), [
-    { kind: "text", text: "a " },
-    { kind: "code", text: "b" },
-    { kind: "text", text: " " },
-    { kind: "bold", text: "c" },
-    { kind: "text", text: " d" },
-  ]);
 });
 
 test("an axis ends at a round number", () => {

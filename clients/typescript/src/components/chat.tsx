@@ -6,6 +6,7 @@ import type { Chat } from "../chat/chat.js";
 import { ChatError } from "../chat/request.js";
 import type { ChatItem, ChatTurn } from "../chat/turn.js";
 import type { ToolTruth } from "../machine/snapshot.js";
+import { Markdown } from "./markdown.js";
 import { Questions } from "./question.js";
 import { Sign, TaskList, ToolCard } from "./tool.js";
 import type { ChatWords } from "./words.js";
@@ -140,7 +141,7 @@ function Item(props: {
   const { item, tools, words, frozen } = props;
   switch (item.type) {
     case "text":
-      return <p class="fw-text">{item.text.text}</p>;
+      return <Markdown text={item.text.text} />;
     case "thought":
       return (
         <details class="fw-thought" open={!item.text.complete && !frozen}>

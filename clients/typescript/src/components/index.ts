@@ -4,6 +4,7 @@
  */
 
 export { ChatView, TurnView, useChat } from "./chat.js";
+export { Markdown } from "./markdown.js";
 export { type MountedChat, type MountOptions, mountChat } from "./mount.js";
 export { QuestionForm, Questions } from "./question.js";
 export { Sign, TaskList, ToolCard } from "./tool.js";
