@@ -194,8 +194,9 @@ test("a new tab gets the token of an open one", async () => {
 
 test("a chat with a model is streamed, continues, and can be tried again", async () => {
   await withPage("/chat", async (page) => {
-    await say(page, "scripted", "hello");
-    await page.locator(".fw-text", { hasText: "You said: hello" }).waitFor();
+    await say(page, "scripted", "hello **there**");
+    await page.locator(".fw-markdown", { hasText: "You said: hello there" }).waitFor();
+    await page.locator(".fw-markdown b", { hasText: "there" }).waitFor();
     await page.locator('[data-outcome="completed"]').waitFor();
     await say(page, "scripted", "think about it");
     await page.locator(".fw-thought").waitFor();
@@ -206,7 +207,7 @@ test("a chat with a model is streamed, continues, and can be tried again", async
     await page.getByRole("link", { name: "Open the run" }).click();
     await page.getByRole("tab", { name: /Output/, selected: true }).waitFor();
     await page.goBack();
-    await page.locator(".fw-text", { hasText: "You said: hello" }).waitFor();
+    await page.locator(".fw-markdown", { hasText: "You said: hello there" }).waitFor();
     await say(page, "scripted?status=400", "hello");
     await page.locator(".fw-note.fw-bad").waitFor();
     await page.getByRole("button", { name: "New chat" }).click();
@@ -217,14 +218,14 @@ test("a chat with a model is streamed, continues, and can be tried again", async
 test("a reply continues when the page is loaded again", async () => {
   await withPage("/chat", async (page) => {
     await say(page, "scripted?pace=150", "one two three four five six seven eight");
-    await page.locator(".fw-text", { hasText: "one" }).waitFor();
+    await page.locator(".fw-markdown", { hasText: "one" }).waitFor();
     await page.reload();
     await page.locator('[data-outcome="completed"]').waitFor();
-    const text = await page.locator(".fw-text").innerText();
+    const text = await page.locator(".fw-markdown").innerText();
     assert.equal(text, "You said: one two three four five six seven eight");
     // The history of the next request has the whole reply.
     await say(page, "scripted", "and now");
-    await page.locator(".fw-text", { hasText: "You said: and now" }).waitFor();
+    await page.locator(".fw-markdown", { hasText: "You said: and now" }).waitFor();
   });
 });
 
@@ -271,7 +272,7 @@ test("a tool that was running when the chat was stopped may have run", async () 
       const parts = await page
         .locator(".fw-reply > *")
         .evaluateAll((all) => all.slice(1).map((one) => one.className));
-      assert.deepEqual(parts, ["fw-thought", "fw-text", "fw-tool", "fw-tool"]);
+      assert.deepEqual(parts, ["fw-thought", "fw-markdown", "fw-tool", "fw-tool"]);
       await page.getByText("Running the tests").waitFor();
       await page.getByRole("button", { name: "Stop" }).click();
       await page.locator('[data-outcome="stopped"]').waitFor();

@@ -35,6 +35,10 @@ export class Gateway {
     return `http://127.0.0.1:${this.port}/`;
   }
 
+  get token() {
+    return TOKEN;
+  }
+
   /** The address with the token, as `foxwedge serve` prints it. */
   page(hash = "/sessions") {
     return `${this.url}#${hash}${hash.includes("?") ? "&" : "?"}token=${TOKEN}`;

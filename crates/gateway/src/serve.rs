@@ -406,7 +406,9 @@ fn add_headers(
     auth: AuthRequirement,
 ) {
     const EXPOSED: &str = "x-request-id, x-foxwedge-findings, x-foxwedge-action, \
-                           x-foxwedge-session, x-foxwedge-match, x-should-retry, retry-after";
+                           x-foxwedge-session, x-foxwedge-run, x-foxwedge-match, \
+                           x-foxwedge-compacted, x-foxwedge-losses, x-foxwedge-replayed, \
+                           x-foxwedge-ignored-results, x-should-retry, retry-after";
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(HeaderName::from_static(request_id::NAME), id);
     }

@@ -52,13 +52,16 @@ export type Decision =
 
 declare function fetch(url: string, init: ChatRequest): Promise<ChatReply>;
 
+/** The platform's `fetch`, called without an object, as browsers require. */
+const platformFetch: ChatFetch = (url, init) => fetch(url, init);
+
 /** Sends requests with the headers of the chat. */
 export class ChatClient {
   constructor(
     private readonly url: string,
     private readonly headers: () => Readonly<Record<string, string>>,
     /** Sends a request as it is. */
-    readonly fetch: ChatFetch = (url, init) => fetch(url, init),
+    readonly fetch: ChatFetch = platformFetch,
   ) {}
 
   /** The address of an API path. */
