@@ -32,7 +32,11 @@ impl SessionReader<'_> {
                     "line {line} is torn: it holds part of a record and {}",
                     whole_records(saved)
                 ),
-                format!("the torn part of line {line} is removed: {} stays", whole_records(saved)),
+                format!(
+                    "the torn part of line {line} is removed: {} {}",
+                    whole_records(saved),
+                    if saved == 1 { "stays" } else { "stay" }
+                ),
                 Strategy::Recover,
             ),
         };

@@ -1,9 +1,11 @@
 //! No user text and no real tool result is lost, and a call with a real result gets no placeholder.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::judge::{RepairedSession, SessionVerdict, breach, shown_bytes};
-use crate::{PLACEHOLDERS, SessionConversation, inventory, laws::LawCase, lost};
+use crate::{PLACEHOLDERS, SessionConversation, TextInventory, inventory, laws::LawCase, lost};
 
 /// Beginnings of placeholders. A real result may replace them.
 const STAND_INS: [&str; 2] = ["[Tool call interrupted: the session ended", OURS];
@@ -12,6 +14,7 @@ const OURS: &str = "[foxwedge] ";
 /// Compares the conversation before and after.
 pub(super) fn judge(
     case: &LawCase,
+    bytes: &[u8],
     before: &SessionConversation,
     after: &SessionConversation,
     session: &RepairedSession,
@@ -21,7 +24,13 @@ pub(super) fn judge(
     let both = before.messages.iter().chain(&session.history).cloned().collect();
     let mut expected = inventory(format, &Value::Array(both));
     expected.answers.retain(|answer| is_real(answer));
-    let missing = lost(format, &expected, &Value::Array(after.messages.clone()));
+    let mut missing = lost(format, &expected, &Value::Array(after.messages.clone()));
+    if !missing.is_empty() && uncovers_compaction(bytes, &session.fixed) {
+        let hidden = TextInventory { user_texts: missing, ..TextInventory::default() };
+        let records = session.fixed.split(|byte| *byte == b'\n');
+        let records = records.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        missing = lost(format, &hidden, &Value::Array(records));
+    }
     let describe = || format!("edits {:?}\nafter\n{}", session.edits, shown_bytes(&session.fixed));
     if !missing.is_empty() {
         return breach("conserving", format!("lost {missing:?}\n{}", describe()));
@@ -31,6 +40,16 @@ pub(super) fn judge(
         Some(id) => breach("conserving", format!("`{id}` had a real answer\n{}", describe())),
         None => Ok(()),
     }
+}
+
+/// Whether a compaction can be read only after the repair: it shared a line with something torn. The
+/// agent then shows its summary instead of what was before it, which stays in the file.
+fn uncovers_compaction(bytes: &[u8], fixed: &[u8]) -> bool {
+    let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
+    let before: HashSet<&[u8]> = lines(bytes).collect();
+    lines(fixed).any(|line| {
+        !before.contains(line) && line.windows(7).any(|word| word == b"compact")
+    })
 }
 
 fn is_real(answer: &str) -> bool {

@@ -159,7 +159,7 @@ pub fn judge(
     if case.policy.unanswered == UnansweredPolicy::Answer
         && case.policy.orphans == OrphanPolicy::Quote
     {
-        conserving::judge(case, &before, &after, &session)?;
+        conserving::judge(case, bytes, &before, &after, &session)?;
     }
     thinking(agent, bytes, &session)?;
     bystanders::judge(agent, &before, bytes, &session)?;
