@@ -9,7 +9,7 @@ const CASES: &str = "crates/core/tests/cases/";
 /// Larger cases do not help a reader.
 const MAX_BYTES: usize = 800;
 /// Lines that are shown around a change.
-const CONTEXT: usize = 2;
+const CONTEXT: usize = 1;
 /// The formats that most readers know come first.
 const FORMATS: [Format; 6] = [
     Format::Anthropic,
