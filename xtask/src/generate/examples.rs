@@ -88,10 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_shows_two_lines_around_a_change() {
+    fn a_difference_shows_two_lines_before_a_change_and_one_after() {
         let before = "[\na\nb\nc\nd\ne\nf\n]\n";
         let after = "[\na\nb\nc\nnew\ne\nf\n]\n";
-        assert_eq!(changed_lines(before, after), "  b\n  c\n- d\n+ new\n  e\n  f\n");
+        assert_eq!(changed_lines(before, after), "  b\n  c\n- d\n+ new\n  e\n");
         assert_eq!(changed_lines("a\na\n", "a\n"), "  a\n- a\n");
     }
 }
