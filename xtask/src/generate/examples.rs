@@ -8,8 +8,10 @@ use crate::workspace::File;
 const CASES: &str = "crates/core/tests/cases/";
 /// Larger cases do not help a reader.
 const MAX_BYTES: usize = 800;
-/// Lines that are shown around a change.
-const CONTEXT: usize = 2;
+/// Lines that are shown before a change: the call that a result belongs to is often there.
+const LINES_BEFORE: usize = 2;
+/// Lines that are shown after a change.
+const LINES_AFTER: usize = 1;
 /// The formats that most readers know come first.
 const FORMATS: [Format; 6] = [
     Format::Anthropic,
@@ -52,10 +54,10 @@ fn changed_lines(before: &str, after: &str) -> String {
             text.push_str(&format!("{mark}{line}\n"));
         }
     };
-    push("  ", before.get(head.saturating_sub(CONTEXT)..head).unwrap_or_default());
+    push("  ", before.get(head.saturating_sub(LINES_BEFORE)..head).unwrap_or_default());
     push("- ", before.get(head..before.len() - tail).unwrap_or_default());
     push("+ ", after.get(head..after.len() - tail).unwrap_or_default());
-    let end = (before.len() - tail + CONTEXT).min(before.len());
+    let end = (before.len() - tail + LINES_AFTER).min(before.len());
     push("  ", before.get(before.len() - tail..end).unwrap_or_default());
     text
 }
@@ -86,10 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_shows_two_lines_around_a_change() {
+    fn a_difference_shows_two_lines_before_a_change_and_one_after() {
         let before = "[\na\nb\nc\nd\ne\nf\n]\n";
         let after = "[\na\nb\nc\nnew\ne\nf\n]\n";
-        assert_eq!(changed_lines(before, after), "  b\n  c\n- d\n+ new\n  e\n  f\n");
+        assert_eq!(changed_lines(before, after), "  b\n  c\n- d\n+ new\n  e\n");
         assert_eq!(changed_lines("a\na\n", "a\n"), "  a\n- a\n");
     }
 }

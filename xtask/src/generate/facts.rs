@@ -36,7 +36,7 @@ pub(super) const FAMILIES: &[Facts] = &[
     Facts { letter: 'C', title: "Content", facts: CONTENT },
     Facts { letter: 'R', title: "Roles", facts: ROLES },
     Facts { letter: 'T', title: "Reasoning", facts: REASONING },
-    Facts { letter: 'X', title: "Peculiar to one provider", facts: PECULIAR },
+    Facts { letter: 'X', title: "One provider only", facts: PECULIAR },
     Facts { letter: 'F', title: "Session files, as agents read them", facts: FILES },
 ];
 
@@ -51,7 +51,7 @@ const PAIRING: &[Fact] = &[
     ),
     fact(
         "A cut through the history leaves both halves of a pair on one side.",
-        Not("what a bad cut leaves behind is found as FW101 or FW102"),
+        Not("a bad cut is found as FW101 or FW102"),
     ),
     fact(
         "A call that the provider runs itself is finished inside its own assistant turn.",
@@ -66,10 +66,8 @@ const ORDER: &[Fact] = &[
     fact("The answers to parallel calls share one message where answers are blocks.", By(105)),
     fact("The message that holds answers holds nothing else.", By(310)),
     fact(
-        "Parallel answers may stand in any order among themselves.",
-        Not(
-            "it is a freedom, not a demand; a repair that has to insert answers uses the order of the calls",
-        ),
+        "Results of parallel calls may be in any order.",
+        Not("nothing to refuse; a repair uses the order of the calls"),
     ),
     fact("An answer never stands before its call.", By(103)),
     fact(
@@ -88,10 +86,8 @@ const IDS: &[Fact] = &[
     fact("Responses: the optional item id begins with the prefix of its type.", By(205)),
     fact("Responses: an item id that the server did not store is not sent.", By(206)),
     fact(
-        "A program that rewrites an id does so on call and answer alike, and the same way every time.",
-        Not(
-            "it binds the repair, not a history: ids are derived from the call and written to both halves at once",
-        ),
+        "A program that replaces an id does so in the call and its result, always the same way.",
+        Not("it is about repairs, which do so"),
     ),
     fact("Interactions: every call has an id, and every result names it in `call_id`.", By(204)),
 ];
@@ -112,7 +108,7 @@ const CONTENT: &[Fact] = &[
     fact(
         "Strict servers refuse message fields they do not know.",
         Not(
-            "unknown fields pass through untouched; there is no list of allowed fields for each server yet",
+            "there is no list of allowed fields for each server yet; unknown fields are not touched",
         ),
     ),
     fact("Bedrock: a history with tool blocks comes with a tool declaration.", By(405)),
@@ -142,12 +138,12 @@ const REASONING: &[Fact] = &[
     fact(
         "Newer Claude models: signed thinking is valid only behind the exact history it was made on.",
         Not(
-            "one request does not show what the history was; a repair that edits before such a block takes it out and says so",
+            "one request does not show that history; a repair in front of such a block removes it and reports that",
         ),
     ),
     fact(
         "Thinking is not switched on or off inside a tool loop.",
-        Not("it would need the request before this one"),
+        Not("it needs the previous request"),
     ),
     fact(
         "Gemini 3: the first call of each step in the current turn carries its thought signature.",
@@ -160,27 +156,25 @@ const REASONING: &[Fact] = &[
         By(502),
     ),
     fact(
-        "Kimi, thinking models: a message with calls carries `reasoning_content`, and not an empty one.",
-        Not(
-            "there is no Kimi profile yet; the deepseek profile finds the missing field and writes an empty one",
-        ),
+        "Kimi, thinking models: a message with calls has `reasoning_content`, not an empty one.",
+        Not("there is no Kimi profile yet; the deepseek profile writes an empty one"),
     ),
     fact(
-        "Reasoning of one provider does not go to another.",
+        "Reasoning of one provider is not sent to another.",
         Not(
-            "a history does not say where it was made; `resume --to` leaves the reasoning of others out and says so",
+            "a history does not name its provider; `resume --to` leaves foreign reasoning out and reports that",
         ),
     ),
     fact(
         "Interactions without stored state: the signed thoughts before a call come back with it.",
-        Not("a history does not show which thoughts a model had; they are kept as they are"),
+        Not("a history does not show which thoughts a model had; those that are there are kept"),
     ),
 ];
 
 const PECULIAR: &[Fact] = &[
     fact(
         "Anthropic: at most four cache marks, none on empty text or thinking.",
-        Not("cache marks are not looked at; empty text is found as FW308"),
+        Not("cache marks are not checked; empty text is found as FW308"),
     ),
     fact(
         "Anthropic: a paused turn is sent back last, and only the assistant goes on from it.",
@@ -204,26 +198,26 @@ const PECULIAR: &[Fact] = &[
     fact("Anthropic: a `tool_reference` names a tool of the request.", By(604)),
     fact("OpenAI Responses: a `compaction_trigger` is the last item.", By(605)),
     fact(
-        "OpenAI Responses: `additional_tools`, `configuration_update` and `compaction` items may stand anywhere.",
-        Not("no place is documented; they pass through untouched"),
+        "OpenAI Responses: `additional_tools`, `configuration_update` and `compaction` items may be anywhere.",
+        Not("no place is documented; they are not touched"),
     ),
     fact(
-        "Anthropic: `tool_addition` and `tool_removal` stand in a system message, and name tools that are known there.",
+        "Anthropic: `tool_addition` and `tool_removal` are in a system message and name known tools.",
         Not("tools may come from MCP servers and earlier changes, which the request does not list"),
     ),
     fact(
         "Anthropic: calls that code made need the `container` of that code.",
-        Not("the container belongs to the request, not to the history; `explain` names the field"),
+        Not("the container is not part of the history; `explain` names the field"),
     ),
     fact(
         "Anthropic: a compaction block is first, unique and unchanged.",
         Not(
-            "two betas put it in different places, and only the request's headers say which one applies; its content is signed by the server",
+            "its place depends on the beta in the request's headers; its content is signed by the server",
         ),
     ),
     fact(
-        "Anthropic: where context editing runs on the server, the client keeps sending the full history.",
-        Not("it concerns what is not in the request"),
+        "Anthropic: with context editing on the server, the client keeps sending the full history.",
+        Not("a request does not show what is missing"),
     ),
     fact(
         "Anthropic: a thread is continued once, and stored fields do not differ.",
@@ -231,28 +225,28 @@ const PECULIAR: &[Fact] = &[
     ),
     fact(
         "Responses: the `phase` of assistant messages comes back.",
-        Not("nobody refuses its absence; it passes through untouched"),
+        Not("its absence is not refused; it is not touched"),
     ),
     fact(
-        "Llama 3 templates: one call in a message.",
-        Not("it depends on the model's template; there is no profile for it"),
+        "Llama 3 templates: one call per message.",
+        Not("it depends on the template; there is no profile for it"),
     ),
     fact("Responses: every kind of call is answered by its own kind of output.", By(102)),
     fact(
         "DashScope: its Responses endpoint misreads correct calls.",
-        Not("it is a defect of one endpoint that no history can avoid; use its chat endpoint"),
+        Not("no history can avoid it; use the chat endpoint"),
     ),
     fact(
         "GLM: one opaque error for every malformed list.",
-        Not("the error names no cause; the strict profile finds the known ones"),
+        Not("the strict profile finds the known causes"),
     ),
     fact("Perplexity and older gateways: user and assistant alternate strictly.", By(402)),
     fact(
         "Anthropic: a managed agent waits until every event that it names is answered.",
-        Not("the log is kept on the server; no request carries it"),
+        Not("the log is on the server"),
     ),
     fact(
-        "MCP: a sampling message with results holds nothing else, and answers the message before.",
+        "MCP: a sampling message with results has nothing else, and belongs to the message before it.",
         Not("sampling is deprecated; there is no profile for it"),
     ),
 ];
@@ -268,15 +262,15 @@ const FILES: &[Fact] = &[
     fact("No record is larger than a whole request may be.", By(804)),
     fact("Every record has the fields that its agent requires.", By(805)),
     fact(
-        "Codex: the numbers of records rise, and none occurs twice.",
-        Not("a repair keeps them so; numbers that are wrong already are not looked for"),
+        "Codex: the numbers of records rise.",
+        Not("a repair keeps them so; wrong numbers are not searched for"),
     ),
     fact(
-        "Indexes and databases beside a session agree with it.",
+        "Indexes and databases next to a session agree with it.",
         Not("they are neither read nor written"),
     ),
     fact(
-        "Files that a record refers to, as snapshots and long outputs, are there.",
-        Not("only the session file itself is looked at"),
+        "Files that a record refers to, such as snapshots and long outputs, exist.",
+        Not("only the session file is read"),
     ),
 ];

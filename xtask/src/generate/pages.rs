@@ -58,7 +58,7 @@ fn page(rule: &Rule, files: &[File]) -> String {
         }
     }
     page.push_str(&examples::section(rule, files));
-    page.push_str("\n[All rules, with their profiles](README.md)\n");
+    page.push_str("\n[All rules](README.md)\n");
     page
 }
 
@@ -147,7 +147,7 @@ fn row(rule: &Rule) -> String {
 
 /// Stands at the head of every generated page.
 pub(super) fn notice() -> String {
-    "<!-- Made by `cargo xtask generate` -->\n\n".to_owned()
+    "<!-- cargo xtask generate -->\n\n".to_owned()
 }
 
 #[cfg(test)]
