@@ -156,6 +156,8 @@ pub(crate) enum CliCommand {
     Explain(ExplainArgs),
     /// Answer requests line by line, for programs in any language
     Rpc(RpcArgs),
+    /// Tell the user of an agent whether the resumed session needs a repair, as a hook
+    Hook,
     /// Watch a broken session being found and repaired, in thirty seconds
     Demo(DemoArgs),
     /// Print shell completions

@@ -62,7 +62,7 @@ pub(crate) fn run(args: ContinueArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The session whose file this is.
-fn entry_of_file(path: &Path) -> anyhow::Result<LocalSessionEntry> {
+pub(super) fn entry_of_file(path: &Path) -> anyhow::Result<LocalSessionEntry> {
     let real = |path: &Path| database::canonicalize(path).ok();
     let wanted = real(path);
     let mut entries = agents::find(&[]).entries.into_iter();

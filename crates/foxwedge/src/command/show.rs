@@ -107,7 +107,7 @@ fn header(
     field("started", optional_time(metadata.and_then(|metadata| metadata.started.as_ref())))?;
     field("updated", optional_time(metadata.and_then(|metadata| metadata.updated.as_ref())))?;
     field("health", Some(describe_health(view)))?;
-    field("reach", view.reach.as_ref().map(describe_reach))?;
+    field("reach", view.reach.as_ref().map(|reach| localize(describe_reach(reach)).into_owned()))?;
     if view.health() != SessionHealth::Ok {
         let description = match mode {
             SessionViewMode::Raw => "raw: as stored in the file".to_owned(),

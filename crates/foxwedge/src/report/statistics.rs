@@ -78,7 +78,7 @@ fn total_reach(outcomes: &[TargetOutcome]) -> Option<SessionReach> {
 }
 
 fn reach_sentence(reach: &SessionReach) -> String {
-    format!("Agents see {}.", describe_reach(reach))
+    localize(format!("Agents see {}.", localize(describe_reach(reach)))).into_owned()
 }
 
 fn counts(outcomes: &[TargetOutcome]) -> Vec<RuleCount> {

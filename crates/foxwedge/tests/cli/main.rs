@@ -80,3 +80,4 @@ mod serve_configuration;
 mod serve;
 mod console;
 mod rpc;
+mod hook;

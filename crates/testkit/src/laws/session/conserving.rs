@@ -47,9 +47,8 @@ pub(super) fn judge(
 fn uncovers_compaction(bytes: &[u8], fixed: &[u8]) -> bool {
     let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
     let before: HashSet<&[u8]> = lines(bytes).collect();
-    lines(fixed).any(|line| {
-        !before.contains(line) && line.windows(7).any(|word| word == b"compact")
-    })
+    lines(fixed)
+        .any(|line| !before.contains(line) && line.windows(7).any(|word| word == b"compact"))
 }
 
 fn is_real(answer: &str) -> bool {
