@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// Manifests whose version is that of the workspace.
-const MANIFESTS: [&str; 3] = [
+const MANIFESTS: [&str; 4] = [
+    "packaging/claude-code/.claude-plugin/plugin.json",
     "packaging/npm/cli/package.json",
     "bindings/npm/package.json",
     "clients/typescript/package.json",
