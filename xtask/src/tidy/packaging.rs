@@ -22,6 +22,7 @@ const FORMULA: &str = "packaging/homebrew/foxwedge.rb";
 const SCRIPT: &str = "packaging/install.sh";
 const WORKFLOW: &str = ".github/workflows/release.yml";
 const PAGE: &str = "docs/install.md";
+const CHART: &str = "packaging/helm/foxwedge/Chart.yaml";
 
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
@@ -29,6 +30,7 @@ pub(super) fn check(files: &[File]) -> Vec<Complaint> {
         with_file(files, name, &mut complaints, manifest_version);
     }
     with_file(files, "Cargo.toml", &mut complaints, dependency_versions);
+    with_file(files, CHART, &mut complaints, chart_versions);
     for name in LAUNCHERS {
         with_file(files, name, &mut complaints, launcher);
     }
@@ -58,6 +60,15 @@ fn manifest_version(text: &str) -> Vec<String> {
         return vec!["is not JSON".to_owned()];
     };
     wrong_version(manifest["version"].as_str().unwrap_or_default(), "the package")
+}
+
+/// The versions of the chart, and of the program in it.
+fn chart_versions(text: &str) -> Vec<String> {
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+    ["version: ", "appVersion: "]
+        .iter()
+        .flat_map(|key| wrong_version(value(key).trim_matches('"'), key.trim_end_matches(": ")))
+        .collect()
 }
 
 fn wrong_version(found: &str, what: &str) -> Vec<String> {
@@ -142,9 +153,10 @@ mod tests {
         let manifest = "foxwedge-core = { path = \"crates/core\", version = \"9.9.9\" }\n\
                         foxwedge-testkit = { path = \"crates/testkit\" }\nserde = \"1\"\n";
         assert_eq!(dependency_versions(manifest).len(), 1);
+        assert_eq!(chart_versions("version: 9.9.9\n").len(), 2);
         assert_eq!(every_target("", in_workflow).len(), TARGETS.len());
         assert_eq!(every_target("", in_formula).len(), 4);
-        assert_eq!(check(&[]).len(), MANIFESTS.len() + LAUNCHERS.len() + 5);
+        assert_eq!(check(&[]).len(), MANIFESTS.len() + LAUNCHERS.len() + 6);
     }
 
     #[test]
