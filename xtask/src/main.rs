@@ -16,6 +16,7 @@ mod picture;
 mod manual;
 mod acceptance;
 mod release;
+mod suite;
 
 use std::process::ExitCode;
 
@@ -86,6 +87,7 @@ fn main() -> ExitCode {
         ["chaos", rest @ ..] => chaos::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["dist", rest @ ..] => release::run(rest),
+        ["suite", rest @ ..] => suite::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
