@@ -52,7 +52,7 @@ fn generate() -> Result<GeneratedFiles, String> {
     made.files.push((format!("{FOLDER}/ids.tsv"), ids.text().into_bytes()));
     for source in &sources {
         let Some(id) = ids.get(&source.key) else { continue };
-        let (vector, notes) = vectors::build(source, id, &evidence)?;
+        let (vector, notes) = vectors::build(source, id.clone(), &evidence)?;
         made.notes.extend(notes.into_iter().map(|note| format!("{id} {}: {note}", source.key)));
         let Some(vector) = vector else { continue };
         let text = serde_json::to_string_pretty(&vector).map_err(|error| error.to_string())?;

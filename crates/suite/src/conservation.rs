@@ -9,14 +9,17 @@ const MIN_COUNTED: usize = 12;
 /// texts.
 pub(crate) fn broken_laws(
     laws: &RepairLaws,
+    profile: &str,
     input: &HistoryReading,
     output: &HistoryReading,
 ) -> Vec<LawBreach> {
     let mut breaches = Vec::new();
     texts(laws, input, output, &mut breaches);
-    let matches = match_calls(laws, output, &mut breaches);
+    let matches = match_calls(laws, laws.allows_renaming(profile), output, &mut breaches);
     results(laws, input, output, &matches, &mut breaches);
-    invented_texts(laws, input, output, &mut breaches);
+    if !laws.allows_text(profile) {
+        invented_texts(input, output, &mut breaches);
+    }
     breaches
 }
 
@@ -69,6 +72,7 @@ fn texts(
 /// For each call of the output the call of the input that it is.
 fn match_calls(
     laws: &RepairLaws,
+    may_rename: bool,
     output: &HistoryReading,
     breaches: &mut Vec<LawBreach>,
 ) -> Vec<Option<usize>> {
@@ -79,8 +83,7 @@ fn match_calls(
         let ItemContent::Call { id, name, arguments, .. } = &item.content else { continue };
         let fits = |at: &usize| {
             let law = laws.calls.get(*at);
-            !used[*at]
-                && law.is_some_and(|law| law.matches(name.as_deref(), arguments, laws.may_rename))
+            !used[*at] && law.is_some_and(|law| law.matches(name.as_deref(), arguments, may_rename))
         };
         let all = || 0..laws.calls.len();
         let same_id = |at: &usize| laws.calls.get(*at).is_some_and(|law| law.id == *id);
@@ -99,7 +102,7 @@ fn match_calls(
         }
         last = last.max(Some(at));
         let law_id = laws.calls.get(at).and_then(|law| law.id.as_ref());
-        if !laws.may_rename && law_id.is_some() && law_id != id.as_ref() {
+        if !may_rename && law_id.is_some() && law_id != id.as_ref() {
             let what = format!("the call to `{shown_name}` has another id");
             breaches.push(LawBreach::new(SuiteLaw::Ids, what));
         }
@@ -153,15 +156,7 @@ fn results(
 }
 
 /// A text that says nothing of the input was written by the engine.
-fn invented_texts(
-    laws: &RepairLaws,
-    input: &HistoryReading,
-    output: &HistoryReading,
-    breaches: &mut Vec<LawBreach>,
-) {
-    if laws.may_write {
-        return;
-    }
+fn invented_texts(input: &HistoryReading, output: &HistoryReading, breaches: &mut Vec<LawBreach>) {
     let known = input.all_text();
     let old: Vec<&str> = known.lines().filter(|line| !line.trim().is_empty()).collect();
     for (_, text) in output.texts().filter(|(_, text)| !text.trim().is_empty()) {

@@ -3,8 +3,9 @@
 use foxwedge_core::{Format, Severity, check};
 
 use crate::{
-    EngineAnswer, HistoryFormat, HistoryReading, LawBreach, ProfileRules, SuiteEngine, SuiteLaw,
-    SuiteQuestion, SuiteTrack, SuiteVector, SuiteVerdict, conservation::broken_laws,
+    EngineAnswer, HistoryFormat, HistoryItem, HistoryReading, ItemContent, LawBreach, ProfileRules,
+    SuiteEngine, SuiteLaw, SuiteQuestion, SuiteTrack, SuiteVector, SuiteVerdict,
+    conservation::broken_laws,
 };
 
 /// What is wrong with an answer; nothing, if it is right. An output is given to the engine a second
@@ -73,12 +74,16 @@ fn judge_output(
         },
         _ => (rules, text.to_owned()),
     };
-    let output = match HistoryReading::of(&rules, &text) {
+    let mut output = match HistoryReading::of(&rules, &text) {
         Ok(output) => output,
         Err(why) => return unreadable(why),
     };
     let input = match question.track {
-        SuiteTrack::Stream => HistoryReading::default(),
+        SuiteTrack::Stream => {
+            // The user message is ours.
+            output.items.drain(..output.items.len().min(1));
+            said_by_stream(vector)
+        }
         _ => ProfileRules::new(question.format, own_profile(question))
             .and_then(|rules| HistoryReading::of(&rules, question.input).ok())
             .unwrap_or_default(),
@@ -96,7 +101,7 @@ fn judge_output(
     let rules = if stays_open { rules.with_running_tail() } else { rules };
     breaches.extend(remaining_findings(&rules, &text));
     if let Some(laws) = &vector.laws {
-        breaches.extend(broken_laws(laws, &input, &output));
+        breaches.extend(broken_laws(laws, question.profile, &input, &output));
     }
     match question.track {
         SuiteTrack::Cut if question.keep.is_some_and(|keep| output.messages > keep) => {
@@ -109,6 +114,14 @@ fn judge_output(
         _ => {}
     }
     breaches
+}
+
+/// What a stream says, as far as its vector knows.
+fn said_by_stream(vector: &SuiteVector) -> HistoryReading {
+    let texts = vector.laws.iter().flat_map(|laws| &laws.texts);
+    let items = texts
+        .map(|said| HistoryItem { side: said.side, content: ItemContent::Text(said.text.clone()) });
+    HistoryReading { items: items.collect(), messages: 1 }
 }
 
 /// The profile under which the input is read.

@@ -18,12 +18,12 @@ pub struct RepairLaws {
     /// Texts and results that may vanish: results without a call, second results, copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub may_go: Vec<String>,
-    /// Whether texts may be written that were not there, because roles or content demand it.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub may_write: bool,
-    /// Whether ids and names of calls may change, because they are what is wrong.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub may_rename: bool,
+    /// Profiles for which texts may be written that were not there: roles or content demand it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may_write: Vec<String>,
+    /// Profiles for which ids and names of calls may change: they are what is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may_rename: Vec<String>,
 }
 
 /// A text of one side.
@@ -60,11 +60,17 @@ pub struct KeptResult {
     pub text: String,
 }
 
-fn is_false(flag: &bool) -> bool {
-    !flag
-}
-
 impl RepairLaws {
+    /// Whether a repair for a profile may write texts.
+    pub fn allows_text(&self, profile: &str) -> bool {
+        self.may_write.iter().any(|other| other == profile)
+    }
+
+    /// Whether a repair for a profile may change ids and names.
+    pub fn allows_renaming(&self, profile: &str) -> bool {
+        self.may_rename.iter().any(|other| other == profile)
+    }
+
     /// The laws of an input: everything that was said stays, and so does every call with a result.
     pub fn of(input: &HistoryReading) -> RepairLaws {
         let mut laws = RepairLaws::default();

@@ -214,7 +214,8 @@ pub fn run_suite(
     for vector in vectors {
         for &track in &vector.tracks {
             for (profile, known) in &vector.verdicts {
-                if !filter.takes(vector, track, profile) {
+                let undecided = track == SuiteTrack::Repair && known.needs_decision;
+                if undecided || !filter.takes(vector, track, profile) {
                     continue;
                 }
                 if known.verdict == SuiteVerdict::Unknown {

@@ -125,6 +125,13 @@ pub struct ProfileVerdict {
     /// The messages that may be named as the place of the defect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<usize>,
+    /// Whether a repair needs a decision of the user. Then the track `repair` is not asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub needs_decision: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// Whether a provider accepts a history.

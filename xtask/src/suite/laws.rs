@@ -55,7 +55,12 @@ pub(super) fn relax(vector: &mut SuiteVector) -> Vec<String> {
             relax_for(vector, track, &profile, &mut notes);
         }
     }
-    if !vector.tracks.iter().any(|track| *track != SuiteTrack::Validate) {
+    if vector.tracks.contains(&SuiteTrack::Repair)
+        && vector.verdicts.values().all(|known| known.needs_decision)
+    {
+        vector.tracks = vec![SuiteTrack::Validate];
+    }
+    if vector.tracks == [SuiteTrack::Validate] {
         vector.laws = None;
     }
     let judged = vector
@@ -75,16 +80,14 @@ fn relax_for(vector: &mut SuiteVector, track: SuiteTrack, profile: &str, notes: 
         let Some(laws) = &mut vector.laws else { return };
         let mut changed = false;
         match breach.law {
-            SuiteLaw::Invented if !laws.may_write => {
-                laws.may_write = true;
+            SuiteLaw::Invented if !laws.allows_text(profile) => {
+                laws.may_write.push(profile.to_owned());
                 changed = true;
             }
-            SuiteLaw::Ids if !laws.may_rename => {
-                laws.may_rename = true;
-                changed = true;
-            }
-            SuiteLaw::Invented | SuiteLaw::Calls if !laws.may_rename => {
-                laws.may_rename = true;
+            SuiteLaw::Ids | SuiteLaw::Invented | SuiteLaw::Calls
+                if !laws.allows_renaming(profile) =>
+            {
+                laws.may_rename.push(profile.to_owned());
                 changed = true;
             }
             SuiteLaw::Texts
@@ -99,18 +102,23 @@ fn relax_for(vector: &mut SuiteVector, track: SuiteTrack, profile: &str, notes: 
         notes.push(format!("{} {profile}: {}: {}", track.name(), breach.law.name(), breach.what));
         if !changed {
             // No repair by default: a decision of the user is needed, or the format cannot say it.
-            if vector.verdicts.len() > 1 && track != SuiteTrack::Repair {
-                vector.verdicts.remove(profile);
-                vector.evidence.retain(|evidence| evidence.profile != profile);
-            } else {
-                vector.tracks.retain(|other| *other != track);
+            let others = vector.verdicts.len() > 1;
+            match vector.verdicts.get_mut(profile) {
+                Some(known) if track == SuiteTrack::Repair => known.needs_decision = true,
+                _ if others => {
+                    vector.verdicts.remove(profile);
+                    vector.evidence.retain(|evidence| evidence.profile != profile);
+                }
+                _ => vector.tracks.retain(|other| *other != track),
             }
             notes.push(format!("{} {profile}: not asked", track.name()));
             return;
         }
     }
     notes.push(format!("{} {profile}: gave up", track.name()));
-    vector.tracks.retain(|other| *other != track);
+    if let Some(known) = vector.verdicts.get_mut(profile) {
+        known.needs_decision = true;
+    }
 }
 
 /// Moves single texts, results and calls to what may go, if they are what our engine does not keep.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foxwedge_core::{Severity, check, rules};
+use foxwedge_core::{Profile, Severity, check, rules};
 use foxwedge_suite::{
     HistoryReading, ProfileRules, ProfileVerdict, RepairLaws, SuiteLevel, SuiteTrack, SuiteVector,
     SuiteVerdict, VectorEvidence,
@@ -75,8 +75,12 @@ fn accepted(
     let Some(profile) = profile else { return Ok(()) };
     let documented = evidence.of("format", profile).ok_or(format!("no evidence for {profile}"))?;
     vector.evidence.push(documented.clone());
-    let verdict =
-        ProfileVerdict { verdict: SuiteVerdict::Valid, causes: Vec::new(), messages: Vec::new() };
+    let verdict = ProfileVerdict {
+        verdict: SuiteVerdict::Valid,
+        causes: Vec::new(),
+        messages: Vec::new(),
+        needs_decision: false,
+    };
     vector.verdicts.insert(profile.to_owned(), verdict);
     Ok(())
 }
@@ -158,7 +162,7 @@ fn judge(
     } else {
         SuiteVerdict::Invalid
     };
-    let verdict = ProfileVerdict { verdict, causes, messages };
+    let verdict = ProfileVerdict { verdict, causes, messages, needs_decision: false };
     Ok(Some(JudgedProfile { verdict, evidence: reasons }))
 }
 
@@ -173,7 +177,7 @@ fn initial_laws(source: &VectorSource) -> Result<RepairLaws, String> {
     match source.track {
         SuiteTrack::Cut => laws::for_cut(&mut laws),
         // Other providers have other ids.
-        SuiteTrack::Convert => laws.may_rename = true,
+        SuiteTrack::Convert => laws.may_rename = Profile::ALL.map(|it| it.name().to_owned()).into(),
         SuiteTrack::Validate | SuiteTrack::Repair | SuiteTrack::Stream => {}
     }
     Ok(laws)
