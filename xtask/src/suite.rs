@@ -6,6 +6,7 @@ mod ids;
 mod laws;
 mod report;
 mod sources;
+mod specification;
 mod vectors;
 
 use std::{fs, path::Path};
@@ -15,7 +16,7 @@ use foxwedge_suite::{QuestionFilter, ReferenceEngine, SuiteVector, run_suite, te
 use crate::{
     Outcome,
     tidy::{Complaint, complaint},
-    workspace::{File, root},
+    workspace::root,
 };
 
 /// The folder of the suite.
@@ -61,6 +62,10 @@ fn generate() -> Result<GeneratedFiles, String> {
         made.vectors.push(vector);
     }
     made.vectors.sort_by(|one, two| one.id.cmp(&two.id));
+    let path = format!("{FOLDER}/SPEC.md");
+    let text = fs::read_to_string(root().join(&path)).map_err(|e| format!("{path}: {e}"))?;
+    let text = specification::with_clauses(&text, &made.vectors, &evidence)?;
+    made.files.push((path, text.into_bytes()));
     let mut lines = String::new();
     for vector in &made.vectors {
         lines.push_str(&serde_json::to_string(vector).map_err(|error| error.to_string())?);
@@ -116,7 +121,7 @@ fn check() -> Outcome {
 }
 
 /// Files that are old, missing or left over, for `cargo xtask tidy`.
-pub(crate) fn outdated(_: &[File]) -> Vec<Complaint> {
+pub(crate) fn outdated() -> Vec<Complaint> {
     let found = generate().and_then(|made| stale(&made));
     found.unwrap_or_else(|error| vec![complaint(FOLDER, error)])
 }

@@ -27,5 +27,6 @@ pub(crate) mod rule;
 pub(crate) mod rules;
 pub(crate) mod explain;
 pub(crate) mod rpc;
+pub(crate) mod suite;
 pub(crate) mod completions;
 pub(crate) mod man;

@@ -130,21 +130,12 @@ fn results(
         matches.iter().zip(calls).filter_map(|(at, result)| Some(((*at)?, result))).collect();
     let (before, after) = (input.all_text(), output.all_text());
     for law in &laws.results {
-        let stays = laws.calls.get(law.call).is_some_and(|call| call.stays);
-        let found = results.iter().find(|(at, _)| *at == law.call);
-        match found {
-            // A lost call is reported as such.
-            None if !stays => {}
-            None => {
-                let what = format!("the result {} is lost with its call", shown(&law.text));
+        // A result that is lost with its call is reported as a lost call.
+        if let Some((_, result)) = results.iter().find(|(at, _)| *at == law.call) {
+            let text = result.unwrap_or_default();
+            if !law.text.lines().all(|line| text.contains(line)) {
+                let what = format!("the result {} is not at its call", shown(&law.text));
                 breaches.push(LawBreach::new(SuiteLaw::Results, what));
-            }
-            Some((_, result)) => {
-                let text = result.unwrap_or_default();
-                if !law.text.lines().all(|line| text.contains(line)) {
-                    let what = format!("the result {} is not at its call", shown(&law.text));
-                    breaches.push(LawBreach::new(SuiteLaw::Results, what));
-                }
             }
         }
         let copies = |text: &str| text.matches(law.text.as_str()).count();

@@ -83,6 +83,18 @@ const CUTS: [(&str, &str); 12] = [
     ("a call in the rest only", "u a u a u a[1] r[1] a u"),
 ];
 
+/// Valid histories that are to be converted: a name and the shape.
+const CONVERSIONS: [(&str, &str); 8] = [
+    ("one call", "u a[1] r[1] a u"),
+    ("instructions", "s u a[1] r[1] a u"),
+    ("parallel calls, results in another order", "u a[1 2 3] r[3 1 2] a u"),
+    ("identical parallel calls", "u a[1 2] r[1 2] a u"),
+    ("two rounds", "u a[1] r[1] a[2] r[2] a u"),
+    ("text before the calls", "u a\"both at once\"[1 2] r[1 2] a u"),
+    ("ids with dots and colons", "u a[functions.get:0 functions_get_0] r[functions.get:0 functions_get_0] a u"),
+    ("the user right after the result", "u a[1] r[1] u a u"),
+];
+
 /// Ids that every provider accepts.
 fn with_ids(shape: &str) -> String {
     let mut out = String::new();
@@ -124,6 +136,13 @@ pub(super) fn read(root: &Path) -> Result<Vec<VectorSource>, String> {
         }
     }
     fixtures(root, &mut sources)?;
+    for (name, shape) in CONVERSIONS {
+        // Such ids are not valid there.
+        let refused = |format: &Format| name.starts_with("ids") && *format == Format::Anthropic;
+        for format in Format::ALL.into_iter().filter(|format| !refused(format)) {
+            sources.push(conversion_source(name, shape, format));
+        }
+    }
     Ok(sources)
 }
 
@@ -140,6 +159,23 @@ fn shape_source(name: &str, shape: &str, format: Format) -> VectorSource {
         keep: None,
         expected: None,
     }
+}
+
+fn conversion_source(name: &str, shape: &str, format: Format) -> VectorSource {
+    let mut source = shape_source(name, shape, format);
+    if name.starts_with("ids") {
+        source.input = body(format.name(), shape);
+    }
+    if name.starts_with("identical") {
+        for quote in ["\"", "\\\""] {
+            let argument = |id: &str| format!("{quote}at{quote}:{quote}{id}{quote}");
+            source.input = source.input.replace(&argument("call00002"), &argument("call00001"));
+        }
+    }
+    source.key = source.key.replace("shapes/", "convert/shapes/");
+    source.folder = "convert".to_owned();
+    source.track = SuiteTrack::Convert;
+    source
 }
 
 fn cut_source(name: &str, shape: &str, format: Format) -> VectorSource {

@@ -45,8 +45,8 @@ pub(super) fn build(
             vector.clause = "convert".to_owned();
             vector.level = SuiteLevel::B;
             let own = source.format.name();
-            let targets = foxwedge_core::Format::ALL.map(foxwedge_core::Format::name);
-            for target in targets.into_iter().filter(|target| *target != own) {
+            let targets = Profile::ALL.into_iter().filter(|it| *it != Profile::Strict);
+            for target in targets.map(Profile::name).filter(|target| *target != own) {
                 accepted(&mut vector, Some(target), evidence)?;
             }
         }
