@@ -38,10 +38,12 @@ def to_chat(message):
 def answer(question):
     only(question, ("cut",), ("openai-chat",))
     document, messages = load(question)
-    history = [to_autogen(message) for message in plain_chat(messages)]
-    context = BufferedChatCompletionContext(question["keep"], initial_messages=history)
+    # Instructions are kept outside the context.
+    system = [message for message in plain_chat(messages) if message["role"] == "system"]
+    history = [to_autogen(message) for message in messages if message["role"] != "system"]
+    context = BufferedChatCompletionContext(question["keep"] - len(system), initial_messages=history)
     kept = asyncio.run(context.get_messages())
-    return {"output": store(document, [to_chat(message) for message in kept])}
+    return {"output": store(document, system + [to_chat(message) for message in kept])}
 
 
 serve("autogen-core", answer)

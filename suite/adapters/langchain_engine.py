@@ -8,13 +8,14 @@ from lines import load, only, plain_chat, serve, store
 def answer(question):
     only(question, ("validate", "cut"), ("openai-chat",))
     document, messages = load(question)
-    history = convert_to_messages(plain_chat(messages))
+    messages = plain_chat(messages)
     if question["track"] == "validate":
         try:
-            _validate_chat_history(history)
+            _validate_chat_history(convert_to_messages(messages))
             return {"valid": True}
-        except ValueError:
+        except Exception:  # What cannot be read is refused, too.
             return {"valid": False}
+    history = convert_to_messages(messages)
     kept = trim_messages(
         history,
         max_tokens=question["keep"],

@@ -12,6 +12,7 @@ from litellm.llms.vertex_ai.gemini.transformation import _gemini_convert_message
 
 litellm.suppress_debug_info = True
 litellm.modify_params = True
+TOOL = {"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}
 
 
 def convert(messages, profile):
@@ -25,17 +26,18 @@ def convert(messages, profile):
         list_ = _gemini_convert_messages_with_history(rest)
         return {"contents": list_, **({"systemInstruction": {"parts": [{"text": text}]}} if text else {})}
     list_ = factory._bedrock_converse_messages_pt(rest, "anthropic.claude-sonnet-4-5", "bedrock_converse")
-    return {"messages": list_, "toolConfig": {"tools": []}, **({"system": [{"text": text}]} if text else {})}
+    return {"messages": list_, "toolConfig": {"tools": [TOOL]}, **({"system": [{"text": text}]} if text else {})}
 
 
 def answer(question):
-    document, messages = load(question) if question["format"] == "openai-chat" else (None, None)
-    if messages is None:
+    only(question, ("repair", "convert"), ("openai-chat", "anthropic", "gemini", "bedrock"))
+    if question["format"] != "openai-chat":
         raise Skip("LiteLLM takes Chat messages")
-    messages = copy.deepcopy(messages)
-    if question["track"] == "repair" and question["profile"] == "openai-chat":
+    document, messages = copy.deepcopy(load(question))
+    if '"http' in question["input"]:
+        raise Skip("LiteLLM would fetch a picture")
+    if question["track"] == "repair":
         return {"output": store(document, factory.sanitize_messages_for_tool_calling(messages))}
-    only(question, ("convert",), ("anthropic", "gemini", "bedrock"))
     return {"output": convert(messages, question["profile"])}
 
 

@@ -13,21 +13,23 @@ def to_llama(message):
 def answer(question):
     only(question, ("cut",), ("openai-chat",))
     document, messages = load(question)
-    history = [to_llama(message) for message in plain_chat(messages)]
+    # Instructions are kept outside the memory.
+    system = [message for message in plain_chat(messages) if message["role"] == "system"]
+    history = [to_llama(message) for message in messages if message["role"] != "system"]
     # The buffer counts the tokens of all texts, joined by a space: here each text is one word.
     words = {id(message): message.content for message in history}
     for message in history:
         message.content = message.content.replace(" ", "\u00a0") or "\u00a0"
     memory = ChatMemoryBuffer.from_defaults(
         chat_history=history,
-        token_limit=question["keep"],
+        token_limit=question["keep"] - len(system),
         tokenizer_fn=lambda text: [word for word in text.split(" ") if not word.startswith(("{", "[", '"'))],
     )
     kept = []
     for message in memory.get():
         text = words.get(id(message), message.content.replace("\u00a0", " ").strip())
         kept.append({"role": message.role.value, "content": text, **message.additional_kwargs})
-    return {"output": store(document, kept)}
+    return {"output": store(document, system + kept)}
 
 
 serve("llama-index-core", answer)

@@ -1,4 +1,4 @@
-"""Semantic Kernel: ChatHistoryTruncationReducer."""
+"""Semantic Kernel: ChatHistoryTruncationReducer. It has a goal, not a limit: it gets lower goals until the rest fits."""
 
 import asyncio
 
@@ -31,9 +31,12 @@ def to_chat(message):
 def answer(question):
     only(question, ("cut",), ("openai-chat",))
     document, messages = load(question)
-    reducer = ChatHistoryTruncationReducer(target_count=question["keep"], threshold_count=0)
-    reducer.messages = [to_kernel(message) for message in plain_chat(messages)]
-    asyncio.run(reducer.reduce())
+    for goal in range(question["keep"], 0, -1):
+        reducer = ChatHistoryTruncationReducer(target_count=goal, threshold_count=0)
+        reducer.messages = [to_kernel(message) for message in plain_chat(messages)]
+        asyncio.run(reducer.reduce())
+        if len(reducer.messages) <= question["keep"]:
+            break
     return {"output": store(document, [to_chat(message) for message in reducer.messages])}
 
 

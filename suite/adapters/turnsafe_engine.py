@@ -1,7 +1,7 @@
 """turnsafe: validate, repair, fit."""
 
 import turnsafe
-from lines import Skip, load, only, serve, store
+from lines import load, only, serve, store
 
 PROVIDERS = {"openai-chat": "openai", "anthropic": "anthropic"}
 
@@ -11,8 +11,10 @@ def answer(question):
     provider = PROVIDERS[question["profile"]]
     document, messages = load(question)
     if question["track"] == "validate":
-        report = turnsafe.validate(messages, provider)
-        return {"valid": report.ok}
+        try:
+            return {"valid": turnsafe.validate(messages, provider).ok}
+        except (TypeError, ValueError):  # What cannot be read is refused, too.
+            return {"valid": False}
     if question["track"] == "repair":
         return {"output": store(document, turnsafe.repair(messages, provider))}
     kept = turnsafe.fit(messages, question["keep"], provider, counter=lambda _: 1)

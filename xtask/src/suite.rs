@@ -49,6 +49,9 @@ fn generate() -> Result<GeneratedFiles, String> {
     let old_ids = fs::read_to_string(root().join(FOLDER).join("ids.tsv")).unwrap_or_default();
     let ids = ids::VectorIds::assign(&old_ids, sources.iter().map(|source| source.key.as_str()))?;
     let evidence = evidence::EvidenceTable::read(&root().join(FOLDER).join("evidence.tsv"))?;
+    if let Some(source) = evidence.exceptions().find(|it| ids.get(it).is_none()) {
+        return Err(format!("evidence.tsv: no source `{source}`"));
+    }
     let mut made = GeneratedFiles { files: Vec::new(), vectors: Vec::new(), notes: Vec::new() };
     made.files.push((format!("{FOLDER}/ids.tsv"), ids.text().into_bytes()));
     for source in &sources {

@@ -91,7 +91,7 @@ fn judge_output(
     let verdict = vector.verdicts.get(question.profile).map(|known| known.verdict);
     let mut breaches = Vec::new();
     if question.track == SuiteTrack::Repair && verdict == Some(SuiteVerdict::Valid) {
-        if output != input {
+        if !output.says_the_same(&input) {
             let what = first_difference(&input, &output);
             breaches.push(LawBreach::new(SuiteLaw::Untouched, what));
         }
@@ -158,7 +158,7 @@ fn second_repair(
     let what = match engine.ask(&again).answer {
         EngineAnswer::Output(second) if second == text => return None,
         EngineAnswer::Output(second) => match HistoryReading::of(rules, &second) {
-            Ok(second) if second == *output => return None,
+            Ok(second) if second.says_the_same(output) => return None,
             Ok(second) => first_difference(output, &second),
             Err(why) => why,
         },
@@ -170,10 +170,10 @@ fn second_repair(
 
 /// The first element that differs.
 fn first_difference(before: &HistoryReading, after: &HistoryReading) -> String {
-    let pairs = before.items.iter().zip(&after.items);
-    match pairs.enumerate().find(|(_, (one, two))| one != two) {
-        Some((at, _)) => format!("element {at} changed"),
-        None => format!("{} elements became {}", before.items.len(), after.items.len()),
+    let (before, after): (Vec<_>, Vec<_>) = (before.said().collect(), after.said().collect());
+    match before.iter().zip(&after).position(|(one, two)| one != two) {
+        Some(at) => format!("element {at} changed"),
+        None => format!("{} elements became {}", before.len(), after.len()),
     }
 }
 

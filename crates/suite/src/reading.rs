@@ -88,6 +88,19 @@ impl HistoryReading {
         })
     }
 
+    /// The elements that say something: all but blank texts.
+    pub fn said(&self) -> impl Iterator<Item = &HistoryItem> {
+        self.items.iter().filter(|item| match &item.content {
+            ItemContent::Text(text) => !text.trim().is_empty(),
+            ItemContent::Call { .. } | ItemContent::StrayResult(_) | ItemContent::Other(_) => true,
+        })
+    }
+
+    /// Whether two histories say the same, in the same number of messages.
+    pub fn says_the_same(&self, other: &HistoryReading) -> bool {
+        self.messages == other.messages && self.said().eq(other.said())
+    }
+
     /// Every text, result and other content, in order.
     pub fn all_text(&self) -> String {
         let mut all = String::new();

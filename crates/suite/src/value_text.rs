@@ -63,17 +63,17 @@ fn leaves(value: &Value) -> Vec<String> {
     }
 }
 
-/// The arguments of a call. A string that holds JSON counts as that JSON; what does not parse is
-/// `null`, because a repair may have to change it.
+/// The arguments of a call. A string that holds an object counts as that object; what is no object
+/// is `null`, because a repair may have to change it.
 pub(crate) fn call_arguments(value: &Value) -> Value {
-    let wrapped = ["functionCall", "toolUse", "function", "custom"];
+    let wrapped = ["functionCall", "function_call", "toolUse", "function", "custom"];
     let inner = wrapped.iter().find_map(|key| value.get(key)).unwrap_or(value);
     let names = ["arguments", "input", "args", "action", "operation"];
     match names.iter().find_map(|key| inner.get(key)) {
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or(Value::Null),
-        Some(arguments) => arguments.clone(),
-        None => Value::Null,
+        Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object),
+        other => other.filter(|arguments| arguments.is_object()).cloned(),
     }
+    .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -103,6 +103,7 @@ mod tests {
             json!({"id": "x", "function": {"name": "f", "arguments": "{\"at\":1}"}}),
             json!({"type": "tool_use", "input": {"at": 1}}),
             json!({"functionCall": {"name": "f", "args": {"at": 1}}}),
+            json!({"function_call": {"name": "f", "args": {"at": 1}}}),
             json!({"toolUse": {"name": "f", "input": {"at": 1}}}),
             json!({"type": "function_call", "arguments": "{\"at\":1}"}),
         ];

@@ -33,8 +33,7 @@ fn vectors() -> Vec<SuiteVector> {
 
 #[test]
 fn our_engine_passes_every_vector() {
-    let results =
-        run_suite(&vectors(), &mut ReferenceEngine, &QuestionFilter::default(), |_| ());
+    let results = run_suite(&vectors(), &mut ReferenceEngine, &QuestionFilter::default(), |_| ());
     assert!(results.questions.len() > 1000, "{}", results.questions.len());
     assert_eq!(results.failed().count(), 0, "{}", text_table(&results));
     assert_eq!(results.skipped(), 0);
@@ -121,7 +120,10 @@ fn the_specification_names_vectors_that_exist_and_every_clause_has_one() {
         assert!(sections.contains_key(vector.clause.as_str()), "no clause `{}`", vector.clause);
     }
     for (clause, body) in sections.iter().filter(|(clause, _)| clause.starts_with("FW")) {
-        assert!(body.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| is_id(&word)), "{clause}");
+        assert!(
+            body.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| is_id(&word)),
+            "{clause}"
+        );
     }
 }
 
@@ -201,10 +203,9 @@ fn planted(law: SuiteLaw) -> (SuiteVector, PlantedEngine) {
     }
     match law {
         SuiteLaw::Answer => (repair(), PlantedEngine(|_, _| EngineAnswer::Failed("?".to_owned()))),
-        SuiteLaw::Verdict => (
-            validate(),
-            PlantedEngine(|_, _| EngineAnswer::Verdict { valid: true, message: None }),
-        ),
+        SuiteLaw::Verdict => {
+            (validate(), PlantedEngine(|_, _| EngineAnswer::Verdict { valid: true, message: None }))
+        }
         SuiteLaw::Message => (
             validate(),
             PlantedEngine(|_, _| EngineAnswer::Verdict { valid: false, message: Some(0) }),
@@ -212,10 +213,9 @@ fn planted(law: SuiteLaw) -> (SuiteVector, PlantedEngine) {
         SuiteLaw::Readable => {
             (repair(), PlantedEngine(|_, _| EngineAnswer::Output("no history".to_owned())))
         }
-        SuiteLaw::Valid => (
-            repair(),
-            PlantedEngine(|question, _| EngineAnswer::Output(question.input.to_owned())),
-        ),
+        SuiteLaw::Valid => {
+            (repair(), PlantedEngine(|question, _| EngineAnswer::Output(question.input.to_owned())))
+        }
         SuiteLaw::Texts => (
             repair(),
             PlantedEngine(|_, answer| {
@@ -239,18 +239,23 @@ fn planted(law: SuiteLaw) -> (SuiteVector, PlantedEngine) {
                 })
             }),
         ),
-        SuiteLaw::Invented => (
-            repair(),
-            PlantedEngine(|_, answer| {
-                changed(answer, |list| {
-                    if list.iter().any(|it| it["tool_call_id"] == "c9") {
-                        return;
-                    }
-                    list.insert(1, json!({"role": "assistant", "content": "", "tool_calls": [call("c9", 9)]}));
-                    list.insert(2, json!({"role": "tool", "tool_call_id": "c9", "content": "done"}));
-                })
-            }),
-        ),
+        SuiteLaw::Invented => {
+            (
+                repair(),
+                PlantedEngine(|_, answer| {
+                    changed(answer, |list| {
+                        if list.iter().any(|it| it["tool_call_id"] == "c9") {
+                            return;
+                        }
+                        list.insert(1, json!({"role": "assistant", "content": "", "tool_calls": [call("c9", 9)]}));
+                        list.insert(
+                            2,
+                            json!({"role": "tool", "tool_call_id": "c9", "content": "done"}),
+                        );
+                    })
+                }),
+            )
+        }
         SuiteLaw::Order => (
             repair(),
             PlantedEngine(|_, answer| {
@@ -283,10 +288,9 @@ fn planted(law: SuiteLaw) -> (SuiteVector, PlantedEngine) {
                 })
             }),
         ),
-        SuiteLaw::Shorter => (
-            cut,
-            PlantedEngine(|question, _| EngineAnswer::Output(question.input.to_owned())),
-        ),
+        SuiteLaw::Shorter => {
+            (cut, PlantedEngine(|question, _| EngineAnswer::Output(question.input.to_owned())))
+        }
     }
 }
 

@@ -8,6 +8,9 @@ pub(super) struct EvidenceTable {
     lines: Vec<(String, VectorEvidence)>,
 }
 
+/// Start of a clause that names a single source: both verdicts are right there.
+const ACCEPTABLE: &str = "acceptable ";
+
 impl EvidenceTable {
     pub(super) fn read(path: &Path) -> Result<EvidenceTable, String> {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -33,6 +36,16 @@ impl EvidenceTable {
             lines.push(((*clause).to_owned(), evidence));
         }
         Ok(EvidenceTable { lines })
+    }
+
+    /// Why both verdicts are right for a source, whatever the rules say.
+    pub(super) fn exception(&self, source: &str, profile: &str) -> Option<&VectorEvidence> {
+        self.of(&format!("{ACCEPTABLE}{source}"), profile)
+    }
+
+    /// The sources that have an exception.
+    pub(super) fn exceptions(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().filter_map(|(clause, _)| clause.strip_prefix(ACCEPTABLE))
     }
 
     /// The evidence for a clause and a profile.

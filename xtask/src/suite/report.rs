@@ -18,7 +18,9 @@ struct EngineEntry {
 /// Runs every engine of the list and writes the report. Engines are installed by `suite/adapters/install.sh FOLDER`.
 pub(super) fn write(arguments: &[&str]) -> Outcome {
     let [folder] = arguments else {
-        return Err("usage: cargo xtask suite report FOLDER, made by suite/adapters/install.sh".to_owned());
+        return Err(
+            "usage: cargo xtask suite report FOLDER, made by suite/adapters/install.sh".to_owned()
+        );
     };
     let folder = fs::canonicalize(folder).map_err(|error| format!("{folder}: {error}"))?;
     let binary = ci::binary()?;
@@ -100,7 +102,9 @@ fn report(results: &[(EngineEntry, Value)]) -> String {
             if laws.is_empty() { "none".to_owned() } else { laws.join(", ") }
         );
     }
-    text.push_str("\n## By track\n\n| engine | track | level | passed | failed |\n|---|---|---|---|---|\n");
+    text.push_str(
+        "\n## By track\n\n| engine | track | level | passed | failed |\n|---|---|---|---|---|\n",
+    );
     for (engine, result) in results {
         let mut rows: BTreeMap<(String, String), (u32, u32)> = BTreeMap::new();
         for question in questions(result) {
@@ -112,11 +116,14 @@ fn report(results: &[(EngineEntry, Value)]) -> String {
                 _ => {}
             }
         }
-        for ((track, level), (passed, failed)) in rows.into_iter().filter(|(_, row)| *row != (0, 0)) {
+        for ((track, level), (passed, failed)) in rows.into_iter().filter(|(_, row)| *row != (0, 0))
+        {
             let _ = writeln!(text, "| {} | {track} | {level} | {passed} | {failed} |", engine.name);
         }
     }
-    text.push_str("\n## Every failure\n\nBy law; a vector with several broken laws is listed under each.\n");
+    text.push_str(
+        "\n## Every failure\n\nBy law; a vector with several broken laws is listed under each.\n",
+    );
     for (engine, result) in results.iter().filter(|(_, result)| result["failed"] != 0) {
         let _ = write!(text, "\n### {}\n\n", engine.name);
         let mut by_law: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
@@ -125,7 +132,10 @@ fn report(results: &[(EngineEntry, Value)]) -> String {
                 broken(question).iter().map(|it| string(&it["law"])).collect();
             laws.dedup();
             for law in laws {
-                let key = (format!("{} {}", string(&question["track"]), string(&question["profile"])), law);
+                let key = (
+                    format!("{} {}", string(&question["track"]), string(&question["profile"])),
+                    law,
+                );
                 let ids = by_law.entry(key).or_default();
                 let id = string(&question["id"]);
                 if ids.last() != Some(&id) {

@@ -32,7 +32,7 @@ pub(super) struct VectorSource {
 const SHAPES: [(&str, &str); 34] = [
     ("one call, answered", "u a[1] r[1]"),
     ("one call, answered, and a reply", "s u a[1] r[1] a u"),
-    ("two calls, answered in another order", "u a[1 2] r[2 1] a"),
+    ("two calls, answered in another order", "u a[1 2] r[2 1] a u"),
     ("two rounds of calls", "u a[1] r[1] a[2] r[2] a u"),
     ("text before the call", "u a\"first this\"[1] r[1] a u"),
     ("three parallel calls", "u a[1 2 3] r[1 2 3] a u"),
@@ -91,7 +91,10 @@ const CONVERSIONS: [(&str, &str); 8] = [
     ("identical parallel calls", "u a[1 2] r[1 2] a u"),
     ("two rounds", "u a[1] r[1] a[2] r[2] a u"),
     ("text before the calls", "u a\"both at once\"[1 2] r[1 2] a u"),
-    ("ids with dots and colons", "u a[functions.get:0 functions_get_0] r[functions.get:0 functions_get_0] a u"),
+    (
+        "ids with dots and colons",
+        "u a[functions.get:0 functions_get_0] r[functions.get:0 functions_get_0] a u",
+    ),
     ("the user right after the result", "u a[1] r[1] u a u"),
 ];
 

@@ -49,10 +49,19 @@ fn write_clause(
     };
     // Writing to a string cannot fail.
     let _ = write!(out, "\n### {clause} {name}\n\n{demand}\n\n");
-    let profiles = ["openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "gemini-interactions", "mistral", "deepseek", "ai-sdk"];
+    let profiles = [
+        "openai-chat",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "bedrock",
+        "gemini-interactions",
+        "mistral",
+        "deepseek",
+        "ai-sdk",
+    ];
     let source = if rule.is_some() { clause } else { "format" };
-    let rows: Vec<_> =
-        profiles.iter().filter_map(|profile| evidence.of(source, profile)).collect();
+    let rows: Vec<_> = profiles.iter().filter_map(|profile| evidence.of(source, profile)).collect();
     if rows.is_empty() {
         out.push_str("No evidence is known that a provider refuses it.\n\n");
     } else {
@@ -70,8 +79,7 @@ fn write_clause(
     let refused = |vector: &SuiteVector| {
         vector.verdicts.values().any(|known| known.verdict == SuiteVerdict::Invalid)
     };
-    let short =
-        |vector: &SuiteVector| vector.input.len() <= MAX_EXAMPLE && vector.tracks.len() > 1;
+    let short = |vector: &SuiteVector| vector.input.len() <= MAX_EXAMPLE && vector.tracks.len() > 1;
     let candidates = vectors.iter().copied().filter(|vector| short(vector));
     let example =
         candidates.min_by_key(|vector| (!refused(vector), vector.input.len(), vector.id.clone()));

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use foxwedge_core::{Profile, Severity, check, rules};
 use foxwedge_suite::{
-    HistoryReading, ProfileRules, ProfileVerdict, RepairLaws, SuiteLevel, SuiteTrack, SuiteVector,
-    SuiteVerdict, VectorEvidence,
+    HistoryFormat, HistoryItem, HistoryReading, HistorySide, ItemContent, ProfileRules,
+    ProfileVerdict, RepairLaws, SuiteLevel, SuiteTrack, SuiteVector, SuiteVerdict, VectorEvidence,
 };
 
 use super::{evidence::EvidenceTable, laws, sources::VectorSource};
+
+/// Two messages with calls in a row. Nobody knows whether OpenAI refuses them.
+const SPLIT_TURN: u16 = 106;
 
 /// What a profile says, and why.
 struct JudgedProfile {
@@ -94,8 +97,9 @@ fn histories(
     let mut first_cause = None;
     for (at, profile) in source.format.profiles().into_iter().enumerate() {
         let Some(judged) = judge(source, profile, evidence)? else { continue };
-        // What another provider of the format says is of interest if it refuses the history.
-        if at > 0 && judged.verdict.verdict != SuiteVerdict::Invalid {
+        // What another provider of the format says is of interest if it is clear.
+        let clear = [SuiteVerdict::Invalid, SuiteVerdict::Valid].contains(&judged.verdict.verdict);
+        if at > 0 && !clear {
             continue;
         }
         first_cause = first_cause.or_else(|| judged.verdict.causes.first().cloned());
@@ -139,15 +143,24 @@ fn judge(
     let refused_elsewhere = || {
         let strict = found(&rules.strictest());
         strict.is_ok_and(|report| {
-            report.findings.iter().any(|finding| Some(finding.rule.code) == source.rule)
+            report.findings.iter().any(|finding| match source.rule {
+                Some(code) => source.broken && finding.rule.code == code,
+                // Not known of this provider, known of others of its format.
+                None => finding.rule.code == SPLIT_TURN && source.format.profiles().len() > 1,
+            })
         })
     };
+    if let Some(exception) = evidence.exception(&source.key, profile) {
+        let verdict = acceptable();
+        return Ok(Some(JudgedProfile { verdict, evidence: vec![exception.clone()] }));
+    }
+    let reading = HistoryReading::of(&rules, &source.input)?;
     let verdict = if report.is_clean() {
         // Somebody accepted exactly this.
         let recorded = source.rule.and_then(|code| evidence.of(&format!("FW{code}"), profile));
         let accepted = recorded.filter(|it| it.text.starts_with("accepted"));
         reasons = accepted.cloned().or(documented).into_iter().collect();
-        if source.broken && refused_elsewhere() {
+        if refused_elsewhere() || waits(source, profile, &reading, evidence) {
             SuiteVerdict::Acceptable
         } else {
             SuiteVerdict::Valid
@@ -164,6 +177,33 @@ fn judge(
     };
     let verdict = ProfileVerdict { verdict, causes, messages, needs_decision: false };
     Ok(Some(JudgedProfile { verdict, evidence: reasons }))
+}
+
+fn acceptable() -> ProfileVerdict {
+    let verdict = SuiteVerdict::Acceptable;
+    ProfileVerdict { verdict, causes: Vec::new(), messages: Vec::new(), needs_decision: false }
+}
+
+/// Whether a history is a state to keep, and not yet one to send: a list whose last message is the model's, for a
+/// provider that takes no such request; or a list of the AI SDK that waits for an approval.
+fn waits(
+    source: &VectorSource,
+    profile: &str,
+    reading: &HistoryReading,
+    evidence: &EvidenceTable,
+) -> bool {
+    let is_list = source.input.trim_start().starts_with('[');
+    let ends_with_model = reading.said().last().is_some_and(|item| {
+        item.side == HistorySide::Assistant && matches!(item.content, ItemContent::Text(_))
+    });
+    let is_open =
+        |item: &HistoryItem| matches!(item.content, ItemContent::Call { result: None, .. });
+    match source.format {
+        HistoryFormat::Provider(_) => {
+            is_list && ends_with_model && evidence.of("FW403", profile).is_some()
+        }
+        HistoryFormat::AiSdkUi | HistoryFormat::AiSdkModel => reading.items.iter().any(is_open),
+    }
 }
 
 fn initial_laws(source: &VectorSource) -> Result<RepairLaws, String> {

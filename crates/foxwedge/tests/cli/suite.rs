@@ -36,7 +36,18 @@ fn garbage_silence_and_a_dead_engine_fail_the_question_and_the_engine_is_started
         let sandbox = Sandbox::new();
         let report = json(
             &sandbox,
-            &["--timeout", "1", "--track", "validate", "--only", "V0547,V0559", "--profile", "openai-chat", "--engine", engine],
+            &[
+                "--timeout",
+                "1",
+                "--track",
+                "validate",
+                "--only",
+                "V0547,V0559",
+                "--profile",
+                "openai-chat",
+                "--engine",
+                engine,
+            ],
         );
         assert_eq!((&report["passed"], &report["failed"]), (&0.into(), &2.into()), "{report}");
         for question in report["questions"].as_array().expect("questions") {
@@ -70,7 +81,11 @@ fn expected_failures_pass_and_everything_else_fails() {
     sandbox.write("wrong.txt", "V0547 repair openai-chat\n");
     let ran = run(&["--expect", "wrong.txt"]);
     assert_eq!(ran.code, 1, "{}", ran.all());
-    assert!(ran.err.contains("expected to fail, but passed:\n  V0547 repair openai-chat"), "{}", ran.err);
+    assert!(
+        ran.err.contains("expected to fail, but passed:\n  V0547 repair openai-chat"),
+        "{}",
+        ran.err
+    );
     assert_eq!(run(&["--output-format", "expect"]).out, "");
     assert!(run(&["--output-format", "junit"]).out.contains("failures=\"0\""));
 }
@@ -98,6 +113,9 @@ fn what_cannot_be_run_is_an_error() {
 fn our_engine_answers_a_bad_line_with_an_error() {
     let ran = Sandbox::new().pipe(&["suite", "engine"], "nonsense\n\n");
     let reply: Value = serde_json::from_str(&ran.out).expect("one line");
-    assert!(reply["error"].as_str().is_some_and(|error| error.contains("not a question")), "{reply}");
+    assert!(
+        reply["error"].as_str().is_some_and(|error| error.contains("not a question")),
+        "{reply}"
+    );
     assert_eq!(ran.code, 0);
 }
