@@ -31,7 +31,8 @@ usage: cargo xtask <task>
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   suite [--check | --write]
                       says whether the vectors of the integrity suite are current and our engine passes them; or writes them
-  suite report FOLDER runs the engines that suite/adapters/install.sh put into FOLDER, and writes suite/REPORT.md
+  suite report FOLDER [--foxwedge BINARY]
+                      runs the engines that suite/adapters/install.sh put into FOLDER, and writes suite/REPORT.md
   transcript [--write]
                       runs the terminal sessions in the READMEs and the manual again, and draws the picture of the
                       README; or writes them anew

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         ["--write"] => write(),
         ["report", rest @ ..] => report::write(rest),
         _ => {
-            Err("usage: cargo xtask suite [--check | --write | report [--run] [--foxwedge BINARY]]"
+            Err("usage: cargo xtask suite [--check | --write | report FOLDER [--foxwedge BINARY]]"
                 .to_owned())
         }
     }

@@ -138,7 +138,15 @@ fn relax_elements(
         let only =
             RepairLaws { texts: vec![laws.texts[at].clone()], results: Vec::new(), ..laws.clone() };
         if matches!(law, SuiteLaw::Texts | SuiteLaw::Order) && broken(only) {
-            relaxed.may_go.push(relaxed.texts.remove(at).text);
+            // A text whose role nobody knows may belong to the model.
+            let moved = SideText { side: HistorySide::Assistant, ..laws.texts[at].clone() };
+            let other_side =
+                RepairLaws { texts: vec![moved.clone()], results: Vec::new(), ..laws.clone() };
+            if broken(other_side) {
+                relaxed.may_go.push(relaxed.texts.remove(at).text);
+            } else {
+                relaxed.texts[at] = moved;
+            }
         }
     }
     for at in (0..laws.results.len()).rev() {

@@ -1,6 +1,12 @@
 //! `suite/REPORT.md`: how the engines of others answer, at exact versions.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use foxwedge_suite::REVISION;
 use serde_json::Value;
@@ -17,13 +23,12 @@ struct EngineEntry {
 
 /// Runs every engine of the list and writes the report. Engines are installed by `suite/adapters/install.sh FOLDER`.
 pub(super) fn write(arguments: &[&str]) -> Outcome {
-    let [folder] = arguments else {
-        return Err(
-            "usage: cargo xtask suite report FOLDER, made by suite/adapters/install.sh".to_owned()
-        );
+    let (folder, binary) = match arguments {
+        [folder] => (folder, ci::binary()?),
+        [folder, "--foxwedge", binary] => (folder, PathBuf::from(binary)),
+        _ => return Err("usage: cargo xtask suite report FOLDER [--foxwedge BINARY]".to_owned()),
     };
     let folder = fs::canonicalize(folder).map_err(|error| format!("{folder}: {error}"))?;
-    let binary = ci::binary()?;
     let mut results = Vec::new();
     for engine in engines()? {
         let result = run(&binary, &folder, &engine)?;
@@ -60,6 +65,8 @@ fn run(binary: &Path, folder: &Path, engine: &EngineEntry) -> Result<Value, Stri
     };
     let output = Command::new(binary)
         .args(["suite", "run", "--output-format", "json", "--timeout", "120", "--engine", &command])
+        .arg("--vectors")
+        .arg(root().join("suite/vectors"))
         .output()
         .map_err(|error| error.to_string())?;
     serde_json::from_slice(&output.stdout)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foxwedge_core::{Profile, Severity, check, rules};
+use foxwedge_core::{Format, Profile, Severity, check, rules};
 use foxwedge_suite::{
     HistoryFormat, HistoryItem, HistoryReading, HistorySide, ItemContent, ProfileRules,
     ProfileVerdict, RepairLaws, SuiteLevel, SuiteTrack, SuiteVector, SuiteVerdict, VectorEvidence,
@@ -98,7 +98,11 @@ fn histories(
     for (at, profile) in source.format.profiles().into_iter().enumerate() {
         let Some(judged) = judge(source, profile, evidence)? else { continue };
         // What another provider of the format says is of interest if it is clear.
-        let clear = [SuiteVerdict::Invalid, SuiteVerdict::Valid].contains(&judged.verdict.verdict);
+        let clear = match judged.verdict.verdict {
+            SuiteVerdict::Invalid => true,
+            SuiteVerdict::Valid => !is_second_endpoint(source, profile),
+            SuiteVerdict::Acceptable | SuiteVerdict::Unknown => false,
+        };
         if at > 0 && !clear {
             continue;
         }
@@ -128,7 +132,10 @@ fn judge(
     let mut reasons = Vec::new();
     for finding in report.findings.iter().filter(|it| it.severity == Severity::Error) {
         let label = finding.rule.label();
-        let Some(reason) = evidence.of(&label, profile) else { continue };
+        let reason = evidence.of(&label, profile).filter(|reason| {
+            !is_second_endpoint(source, profile) || reason.text.contains("Responses endpoint")
+        });
+        let Some(reason) = reason else { continue };
         messages.push(finding.location.message);
         messages.extend(finding.partner.map(|partner| partner.message));
         if !causes.contains(&label) {
@@ -177,6 +184,11 @@ fn judge(
     };
     let verdict = ProfileVerdict { verdict, causes, messages, needs_decision: false };
     Ok(Some(JudgedProfile { verdict, evidence: reasons }))
+}
+
+/// Whether the evidence for a profile is about another endpoint, unless it says so: DeepSeek's Responses API.
+fn is_second_endpoint(source: &VectorSource, profile: &str) -> bool {
+    source.format == HistoryFormat::Provider(Format::OpenaiResponses) && profile == "deepseek"
 }
 
 fn acceptable() -> ProfileVerdict {
