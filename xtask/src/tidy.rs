@@ -36,7 +36,7 @@ pub(crate) fn run() -> Outcome {
         ("versions, targets, templates", packaging::check(&files)),
         ("published crates", publishing::check(&files)),
         ("generated files", generate::outdated(&files)),
-        ("the vectors of the integrity suite", suite::outdated()),
+        ("vectors of the suite", suite::outdated()),
         ("the console's page", acceptance::outdated_page(&files)),
     ];
     let mut wrong = 0;

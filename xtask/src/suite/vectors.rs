@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use foxwedge_core::{Format, Profile, Severity, check, rules};
 use foxwedge_suite::{
-    HistoryFormat, HistoryItem, HistoryReading, HistorySide, ItemContent, ProfileRules,
-    ProfileVerdict, RepairLaws, SuiteLevel, SuiteTrack, SuiteVector, SuiteVerdict, VectorEvidence,
+    HistoryFormat, HistoryReading, HistorySide, ItemContent, ProfileRules, ProfileVerdict,
+    RepairLaws, SuiteLevel, SuiteTrack, SuiteVector, SuiteVerdict, VectorEvidence,
 };
 
 use super::{evidence::EvidenceTable, laws, sources::VectorSource};
@@ -197,7 +197,7 @@ fn acceptable() -> ProfileVerdict {
 }
 
 /// Whether a history is a state to keep, and not yet one to send: a list whose last message is the model's, for a
-/// provider that takes no such request; or a list of the AI SDK that waits for an approval.
+/// provider that takes no such request.
 fn waits(
     source: &VectorSource,
     profile: &str,
@@ -208,14 +208,7 @@ fn waits(
     let ends_with_model = reading.said().last().is_some_and(|item| {
         item.side == HistorySide::Assistant && matches!(item.content, ItemContent::Text(_))
     });
-    let is_open =
-        |item: &HistoryItem| matches!(item.content, ItemContent::Call { result: None, .. });
-    match source.format {
-        HistoryFormat::Provider(_) => {
-            is_list && ends_with_model && evidence.of("FW403", profile).is_some()
-        }
-        HistoryFormat::AiSdkUi | HistoryFormat::AiSdkModel => reading.items.iter().any(is_open),
-    }
+    is_list && ends_with_model && evidence.of("FW403", profile).is_some()
 }
 
 fn initial_laws(source: &VectorSource) -> Result<RepairLaws, String> {
