@@ -204,10 +204,14 @@ fn tighten_cut(vector: &mut SuiteVector, notes: &mut Vec<String>) {
             .any(|word| first.contains(word))
     };
     let candidates: Vec<usize> = (2..all).filter(|keep| reachable(*keep)).collect();
-    let best =
-        candidates.iter().copied().find(|keep| splits(*keep)).or(candidates.first().copied());
+    // Two results in a row: an engine that drops only the first one is still wrong.
+    let best = candidates
+        .iter()
+        .find(|&&keep| splits(keep) && splits(keep - 1))
+        .or_else(|| candidates.iter().find(|&&keep| splits(keep)))
+        .or(candidates.first());
     match best {
-        Some(keep) => vector.keep = Some(keep),
+        Some(keep) => vector.keep = Some(*keep),
         None => {
             notes.push("cut: nothing to reach".to_owned());
             vector.tracks.clear();

@@ -85,11 +85,11 @@ fn report(results: &[(EngineEntry, Value)]) -> String {
          ranking: most of these functions were written for one provider and one kind of defect, and are asked here about\n\
          that only. A failure is a question for its maintainers, not a verdict; corrections of an adapter are welcome.\n\n\
          ## Method\n\n\
-         Each engine is installed from its registry at the version below, into a folder of its own, without network\n\
-         access at run time. An adapter of about thirty lines in [`adapters/`](adapters/) passes each question to the\n\
-         documented or internal function that the package itself uses for this purpose, and returns what it returns. An adapter skips what the\n\
-         engine was not made for: other formats, other tracks, content that the adapter cannot carry over. Skipped\n\
-         questions are not counted. No provider was asked anything.\n\n\
+         Each engine is installed from its registry at the version below, into a folder of its own. An adapter of about\n\
+         thirty lines in [`adapters/`](adapters/) passes each question to the documented or internal function that the\n\
+         package itself uses for this purpose, and returns what it returns. It skips what the engine was not made for:\n\
+         other formats, other tracks, content that the adapter cannot carry over. Skipped questions are not counted.\n\
+         No provider was asked anything, and no engine used the network.\n\n\
          To reproduce: `suite/adapters/install.sh FOLDER`, then `cargo xtask suite report FOLDER`.\n\n\
          ## Results\n\n\
          | engine | versions | asked | passed | failed | skipped | laws broken |\n|---|---|---|---|---|---|---|\n"
@@ -163,6 +163,8 @@ const LIMITS: &str = "\n## Limits\n\n\
       asked. A verdict that rests on an error text in a public report may be out of date.\n\
     - Vectors come from the cases of Foxwedge's own rules, so they show what its authors thought of. Foxwedge passes all of\n  \
       them; that says that the suite is consistent, not that Foxwedge is right.\n\
+    - Verdicts for `ai-sdk`, and many for `mistral`, rest on runs of the AI SDK and mistral-common. Where a package disagreed\n  \
+      with the rules, the verdict became `acceptable`. The scores of these two check the verdicts, not the packages.\n\
     - Some functions are internal to their package and run there after other steps. What those steps catch is not seen here.\n\
     - A validator that looks at pairing only fails questions about ids or roles. The table by track and level shows it.\n\
     - `untouched` compares content, not bytes.\n";
