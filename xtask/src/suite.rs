@@ -9,8 +9,9 @@ mod sources;
 mod specification;
 mod vectors;
 
-use std::{fs, path::Path};
+use std::{fs, io::Write as _, path::Path};
 
+use flate2::{Compression, write::DeflateEncoder};
 use foxwedge_suite::{QuestionFilter, ReferenceEngine, SuiteVector, run_suite, text_table};
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
 /// The folder of the suite.
 const FOLDER: &str = "suite";
 /// All vectors, packed for the binary.
-const PACKED: &str = "crates/foxwedge/src/command/suite/vectors.zst";
+const PACKED: &str = "crates/foxwedge/src/command/suite/vectors.deflate";
 
 /// Writes vectors, or says whether they are current, or writes the report.
 pub(crate) fn run(arguments: &[&str]) -> Outcome {
@@ -71,13 +72,14 @@ fn generate() -> Result<GeneratedFiles, String> {
     made.files.push((path, text.into_bytes()));
     let mut lines = String::new();
     for vector in &made.vectors {
-        lines.push_str(&serde_json::to_string(vector).map_err(|error| error.to_string())?);
+        // A judge does not need the evidence.
+        let bare = SuiteVector { evidence: Vec::new(), ..vector.clone() };
+        lines.push_str(&serde_json::to_string(&bare).map_err(|error| error.to_string())?);
         lines.push('\n');
     }
-    let packed = ruzstd::encoding::compress_to_vec(
-        lines.as_bytes(),
-        ruzstd::encoding::CompressionLevel::Fastest,
-    );
+    let mut packer = DeflateEncoder::new(Vec::new(), Compression::best());
+    let packed = packer.write_all(lines.as_bytes()).and_then(|()| packer.finish());
+    let packed = packed.map_err(|error| error.to_string())?;
     made.files.push((PACKED.to_owned(), packed));
     Ok(made)
 }
