@@ -58,7 +58,7 @@ pub(crate) struct SuiteRunArgs {
     /// Seconds to wait for an answer
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) timeout: u64,
-    /// Format of the results
+    /// Format of the results: table, json, junit, or expect (a file for --expect)
     #[arg(
         long,
         value_name = "FORMAT",
