@@ -358,3 +358,38 @@ fn results_have_the_same_counts_in_every_form() {
     assert!(badge_svg(&failing).contains("repair 0 %"));
     assert!(badge_svg(&skipped).contains("not run"));
 }
+
+#[test]
+fn no_output_makes_the_judge_panic_and_no_nonsense_passes() {
+    const NONSENSE: [&str; 9] =
+        ["", "null", "0", "\"\"", "{}", "[null]", "[[[[", "[{\"role\":7}]", "{\"messages\":{}}"];
+    let filter = QuestionFilter {
+        tracks: SuiteTrack::ALL.into_iter().skip(1).collect(),
+        ..QuestionFilter::default()
+    };
+    let vectors = vectors();
+    for text in NONSENSE {
+        let mut engine = FixedEngine(|_| text.to_owned());
+        let results = run_suite(&vectors, &mut engine, &filter, |_| ());
+        for result in results.questions {
+            let vector = vectors.iter().find(|it| it.id == result.id).expect("its vector");
+            let says_something = vector.laws.as_ref().is_some_and(|laws| !laws.texts.is_empty());
+            assert!(!says_something || !result.breaches().is_empty(), "{text}: {}", result.key());
+        }
+    }
+    // A document that ends anywhere.
+    let mut torn = FixedEngine(|question| {
+        let half = question.input.len() / 2;
+        question.input.char_indices().take_while(|(at, _)| *at < half).map(|(_, c)| c).collect()
+    });
+    run_suite(&vectors, &mut torn, &filter, |_| ());
+}
+
+/// An engine that answers every question with a text.
+struct FixedEngine<F: Fn(&SuiteQuestion<'_>) -> String>(F);
+
+impl<F: Fn(&SuiteQuestion<'_>) -> String> SuiteEngine for FixedEngine<F> {
+    fn ask(&mut self, question: &SuiteQuestion<'_>) -> EngineReply {
+        EngineReply::new(EngineAnswer::Output(self.0(question)))
+    }
+}
