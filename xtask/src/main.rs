@@ -16,6 +16,7 @@ mod picture;
 mod manual;
 mod acceptance;
 mod release;
+mod suite;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,10 @@ usage: cargo xtask <task>
                       (SDKs, clients, a browser, real agents, MCP servers): everything a change must pass
   tidy                the checks that no compiler makes: arrows, purity, rules, generated files
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
+  suite [--check | --write]
+                      says whether the vectors of the integrity suite are current and our engine passes them; or writes them
+  suite report FOLDER [--foxwedge BINARY]
+                      runs the engines that suite/adapters/install.sh put into FOLDER, and writes suite/REPORT.md
   transcript [--write]
                       runs the terminal sessions in the READMEs and the manual again, and draws the picture of the
                       README; or writes them anew
@@ -86,6 +91,7 @@ fn main() -> ExitCode {
         ["chaos", rest @ ..] => chaos::run(rest),
         ["bench", rest @ ..] => bench::run(rest),
         ["dist", rest @ ..] => release::run(rest),
+        ["suite", rest @ ..] => suite::run(rest),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -10,7 +10,7 @@ mod prose;
 mod packaging;
 mod publishing;
 
-use crate::{Outcome, acceptance, generate, workspace};
+use crate::{Outcome, acceptance, generate, suite, workspace};
 
 /// Something that is not as it should be: where, and what.
 pub(crate) struct Complaint {
@@ -36,6 +36,7 @@ pub(crate) fn run() -> Outcome {
         ("versions, targets, templates", packaging::check(&files)),
         ("published crates", publishing::check(&files)),
         ("generated files", generate::outdated(&files)),
+        ("vectors of the suite", suite::outdated()),
         ("the console's page", acceptance::outdated_page(&files)),
     ];
     let mut wrong = 0;

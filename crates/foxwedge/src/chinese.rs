@@ -15,7 +15,7 @@ pub(crate) use command_help::translate_command;
 pub(crate) use usage_errors::exit_with;
 
 /// Sentences, by what they are about.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     include_str!("chinese/help.txt"),
     include_str!("chinese/runs_help.txt"),
     include_str!("chinese/findings.txt"),
@@ -30,6 +30,7 @@ const TABLES: [&str; 13] = [
     include_str!("chinese/many_sessions.txt"),
     include_str!("chinese/errors.txt"),
     include_str!("chinese/error_helps.txt"),
+    include_str!("chinese/suite.txt"),
 ];
 
 /// The summary of every rule by its code. `cargo xtask tidy` checks that the console says the same.

@@ -22,6 +22,7 @@ mod scripted;
 mod chat;
 mod mcp;
 mod rpc;
+mod suite;
 
 pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
@@ -40,6 +41,7 @@ pub(crate) use sessions::{
     ContinueArgs, ExportArgs, ForkArgs, ListArgs, ResumeArgs, RunArgs, SearchArgs, SessionArgs,
     ShowArgs,
 };
+pub(crate) use suite::{SuiteAction, SuiteArgs, SuiteOutput, SuiteRunArgs};
 pub(crate) use values::{
     CompactStrategy, ExportFormat, InputFormat, ListFormat, OutputFormat, ReportFormat,
     SessionViewMode,
@@ -158,6 +160,8 @@ pub(crate) enum CliCommand {
     Rpc(RpcArgs),
     /// Tell the user of an agent whether the resumed session needs a repair, as a hook
     Hook,
+    /// Test any engine that checks, repairs or cuts histories
+    Suite(SuiteArgs),
     /// Watch a broken session being found and repaired, in thirty seconds
     Demo(DemoArgs),
     /// Print shell completions

@@ -28,5 +28,6 @@ pub(crate) mod rules;
 pub(crate) mod explain;
 pub(crate) mod rpc;
 pub(crate) mod hook;
+pub(crate) mod suite;
 pub(crate) mod completions;
 pub(crate) mod man;

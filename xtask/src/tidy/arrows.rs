@@ -7,7 +7,7 @@ use crate::workspace::File;
 const OWN_LINTS: [&str; 2] = ["foxwedge-wasm", "foxwedge-python"];
 
 /// The picture in ARCHITECTURE.md, as data. What tests use (`dev-dependencies`) is no arrow.
-const ARROWS: [(&str, &[&str]); 24] = [
+const ARROWS: [(&str, &[&str]); 25] = [
     ("foxwedge-json", &[]),
     ("foxwedge-core", &["foxwedge-json"]),
     ("foxwedge-formats", &["foxwedge-core", "foxwedge-json"]),
@@ -21,6 +21,10 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "foxwedge-sessions",
             "foxwedge-run",
         ],
+    ),
+    (
+        "foxwedge-suite",
+        &["foxwedge-core", "foxwedge-json", "foxwedge-formats", "foxwedge-sessions"],
     ),
     ("foxwedge-wasm", &["foxwedge-embed"]),
     ("foxwedge-python", &["foxwedge-embed", "foxwedge-json"]),
@@ -120,6 +124,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "foxwedge-formats",
             "foxwedge-sessions",
             "foxwedge-embed",
+            "foxwedge-suite",
             "foxwedge-tokens",
             "foxwedge-run",
             "foxwedge-process",
@@ -141,6 +146,7 @@ const ARROWS: [(&str, &[&str]); 24] = [
             "foxwedge-embed",
             "foxwedge-formats",
             "foxwedge-run",
+            "foxwedge-suite",
             "foxwedge-testkit",
         ],
     ),

@@ -6,12 +6,13 @@ use crate::{
     workspace::File,
 };
 
-const PURE: [&str; 8] = [
+const PURE: [&str; 9] = [
     "crates/json/src/",
     "crates/core/src/",
     "crates/formats/src/",
     "crates/sessions/src/",
     "crates/embed/src/",
+    "crates/suite/src/",
     "crates/tokens/src/",
     "crates/run/src/",
     "crates/agents/src/",

@@ -1,0 +1,133 @@
+//! `foxwedge suite`: asks engines the questions of the integrity suite, and answers them.
+
+mod engine_process;
+mod embedded;
+mod words;
+
+use std::{
+    fs,
+    io::{self, BufRead, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use anyhow::Context;
+use foxwedge_local::{
+    language::localize,
+    output::{print_note, write_stderr, write_stdout},
+};
+use foxwedge_suite::{
+    EngineAnswer, EngineReply, ExpectedFailures, QuestionFilter, ReferenceEngine, SuiteEngine,
+    SuiteQuestion, SuiteResults, badge_svg, json_report, junit_report, run_suite, text_table,
+};
+use serde::Deserialize;
+
+use crate::cli::{SuiteAction, SuiteArgs, SuiteOutput, SuiteRunArgs};
+use engine_process::EngineProcess;
+
+/// Runs the suite, or is an engine.
+pub(crate) fn run(args: SuiteArgs) -> anyhow::Result<ExitCode> {
+    match args.action {
+        SuiteAction::Run(args) => run_engine(*args),
+        SuiteAction::Engine => answer_questions(io::stdin().lock(), io::stdout().lock()),
+    }
+}
+
+fn run_engine(args: SuiteRunArgs) -> anyhow::Result<ExitCode> {
+    let vectors = embedded::vectors(args.vectors.as_deref())?;
+    let expected = match &args.expect {
+        Some(file) => {
+            let text = fs::read_to_string(file)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            ExpectedFailures::read(&text)
+                .map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))?
+        }
+        None => ExpectedFailures::default(),
+    };
+    let mut engine = EngineProcess::start(&args.engine, Duration::from_secs(args.timeout))?;
+    let filter = QuestionFilter {
+        ids: args.only,
+        tracks: args.track,
+        levels: args.level,
+        formats: args.format,
+        profiles: args.profile,
+    };
+    let results = run_suite(&vectors, &mut engine, &filter, |_| ());
+    engine.end();
+    if results.questions.is_empty() {
+        anyhow::bail!("no vector of the suite is selected");
+    }
+    if let Some(file) = &args.badge {
+        fs::write(file, badge_svg(&results))
+            .with_context(|| format!("{} cannot be written", file.display()))?;
+    }
+    write_stdout(&match args.output_format {
+        SuiteOutput::Table => text_table(&results),
+        SuiteOutput::Json => json_report(&results),
+        SuiteOutput::Junit => junit_report(&results),
+        SuiteOutput::Expect => ExpectedFailures::of(&results),
+    })?;
+    Ok(exit_code(&results, &expected, args.expect.is_some()))
+}
+
+/// Success if everything is as expected: no failures, or exactly those in the file.
+fn exit_code(results: &SuiteResults, expected: &ExpectedFailures, compare: bool) -> ExitCode {
+    let difference = expected.difference(results);
+    if compare {
+        let lists = [
+            ("new failures", &difference.new_failures),
+            ("expected to fail, but passed", &difference.unexpected_passes),
+        ];
+        for (title, keys) in lists.into_iter().filter(|(_, keys)| !keys.is_empty()) {
+            write_stderr(&format!("{}:\n  {}\n", localize(title), keys.join("\n  ")));
+        }
+    }
+    if results.questions.len() == results.skipped() {
+        print_note("the engine skipped every question");
+    }
+    if difference.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// A question, as an engine reads it.
+#[derive(Deserialize)]
+struct QuestionLine {
+    id: String,
+    track: foxwedge_suite::SuiteTrack,
+    format: foxwedge_suite::HistoryFormat,
+    profile: String,
+    input: String,
+    target: Option<foxwedge_suite::HistoryFormat>,
+    keep: Option<usize>,
+}
+
+fn answer_questions(input: impl BufRead, mut out: impl Write) -> anyhow::Result<ExitCode> {
+    for line in input.lines() {
+        let line = line.context("stdin cannot be read")?;
+        let reply = match serde_json::from_str::<QuestionLine>(&line) {
+            _ if line.trim().is_empty() => continue,
+            Ok(question) => {
+                let asked = SuiteQuestion {
+                    id: &question.id,
+                    track: question.track,
+                    format: question.format,
+                    profile: &question.profile,
+                    input: &question.input,
+                    target: question.target,
+                    keep: question.keep,
+                };
+                ReferenceEngine.ask(&asked).line(&question.id)
+            }
+            Err(error) => {
+                let failed = EngineAnswer::Failed(format!("not a question: {error}"));
+                EngineReply::new(failed).line("")
+            }
+        };
+        let written = writeln!(out, "{reply}").and_then(|()| out.flush());
+        match written {
+            // The reader is gone: there is nobody left to answer.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            written => written.context("stdout cannot be written")?,
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
