@@ -162,7 +162,9 @@ const LIMITS: &str = "\n## Limits\n\n\
     - An output counts as valid if Foxwedge finds nothing in it that a provider is known to refuse. No live API was\n  \
       asked. A verdict that rests on an error text in a public report may be out of date.\n\
     - Vectors come from the cases of Foxwedge's own rules, so they show what its authors thought of. Foxwedge passes all of\n  \
-      them; that says that the suite is consistent, not that Foxwedge is right.\n\
+      them, also because laws were relaxed where its repair could not keep them; that says that the suite is consistent,\n  \
+      not that Foxwedge is right. Judge and vectors were corrected after the first runs of these engines, where a\n  \
+      package showed that they were wrong.\n\
     - Verdicts for `ai-sdk`, and many for `mistral`, rest on runs of the AI SDK and mistral-common. Where a package disagreed\n  \
       with the rules, the verdict became `acceptable`. The scores of these two check the verdicts, not the packages.\n\
     - Some functions are internal to their package and run there after other steps. What those steps catch is not seen here.\n\
