@@ -1,12 +1,23 @@
 // The functions of the package, for engines that are loaded when a function needs them.
 
 import { FoxwedgeError, NO_STREAM, decoder } from "./engine.js";
-
-/** The keys under which a request holds its messages. */
-const LISTS = ["messages", "contents", "input"];
+import { LISTS, withShortTexts } from "./shortened.js";
 
 export function functionsOf(engines) {
   const run = (operation, input, options, asChanges) => engines.call(operation, documentOf(input), options, asChanges);
+
+  /** The report on a request in which nothing is wrong; `undefined` if something may be wrong, or if it is no request. */
+  function validReport(operation, input, options) {
+    const short = hasOwnLists(input) ? withShortTexts(input) : undefined;
+    if (short === undefined) return undefined;
+    try {
+      const { report } = run(operation, short, options);
+      return report.valid && report.total === 0 && report.profile && !report.changed ? report : undefined;
+    } catch {
+      // The whole input says what is wrong, and where.
+      return undefined;
+    }
+  }
 
   /** Runs an operation whose result is the input with changes. */
   function change(operation, input, options) {
@@ -15,11 +26,12 @@ export function functionsOf(engines) {
   }
 
   function check(input, options) {
-    return run("check", input, options).report;
+    return validReport("check", input, options) ?? run("check", input, options).report;
   }
 
   function fix(input, options) {
-    return change("fix", input, options);
+    const report = validReport("fix", input, options);
+    return report ? { ...report, ...withList(input, input) } : change("fix", input, options);
   }
 
   function compact(input, options) {
