@@ -1,18 +1,15 @@
-// Most of a long history is text that no rule reads. Whether it is valid can be told from a copy with short texts, which is
-// written and read in half the time. The engine decides; a text is shortened only so that every rule sees the same in it.
+// Most of a long history is text that no rule reads. That a history is valid can be told from a copy with short texts, which
+// is written and read in half the time. The engine decides; a text is shortened only so that every rule sees the same in it.
 
-/** Rules know every shorter text as a whole. */
-const LONG = 240;
-/** What the engine tells texts of agents by: their beginning. */
-const BEGINNING = 80;
-/** The fields that hold texts, or lists of parts with such fields. */
-const TEXTS = ["content", "text", "output", "parts"];
 /** The keys under which a request holds its messages. */
 export const LISTS = ["messages", "contents", "input"];
-/** Stands for what was left out. No text and no id has it. */
-const MARK = `~${Math.random().toString(36).slice(2)}~`;
-/** What is no white space, whoever is asked. */
-const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u;
+
+/** Rules know shorter texts as a whole. */
+const LONG = 240;
+/** Rules tell the texts of agents by their beginning. A shortened text has at least so many characters, and at most twice as many. */
+const BEGINNING = 64;
+/** The fields of a part may have parts of their own. */
+const DEEPEST = 2;
 
 /** A copy of a list or a request in which long texts are short; `undefined` if there are none. */
 export function withShortTexts(input) {
@@ -34,26 +31,54 @@ function withShortItems(list, depth) {
 }
 
 function withShortFields(item, depth) {
+  const { content, text, output, parts, toJSON } = item;
   // What it writes is not what it has.
-  if (typeof item.toJSON === "function") return undefined;
-  let copy;
-  for (const name of TEXTS) {
-    const value = item[name];
-    let short;
-    if (typeof value === "string") short = value.length > LONG ? shortened(value) : undefined;
-    else if (depth < 2 && Array.isArray(value) && typeof value.toJSON !== "function") short = withShortItems(value, depth + 1);
-    if (short !== undefined) (copy ??= { ...item })[name] = short;
-  }
+  if (typeof toJSON === "function") return undefined;
+  const shortContent = content === undefined ? undefined : shortValue(content, depth);
+  const shortText = text === undefined ? undefined : shortValue(text, depth);
+  const shortOutput = output === undefined ? undefined : shortValue(output, depth);
+  const shortParts = parts === undefined ? undefined : shortValue(parts, depth);
+  if ((shortContent ?? shortText ?? shortOutput ?? shortParts) === undefined) return undefined;
+  const copy = { ...item };
+  if (shortContent !== undefined) copy.content = shortContent;
+  if (shortText !== undefined) copy.text = shortText;
+  if (shortOutput !== undefined) copy.output = shortOutput;
+  if (shortParts !== undefined) copy.parts = shortParts;
   return copy;
 }
 
-/** A text that begins and ends like this one; `undefined` if there is more to see in it. */
+/** What stands for a value, if that is shorter. */
+function shortValue(value, depth) {
+  if (typeof value === "string") return value.length > LONG ? shortened(value) : undefined;
+  const isList = depth < DEEPEST && Array.isArray(value) && typeof value.toJSON !== "function";
+  return isList ? withShortItems(value, depth + 1) : undefined;
+}
+
+/** The beginning of a text, as far as it ends like the text; `undefined` if there is more to see in it. */
 function shortened(text) {
-  const beginning = text.slice(0, BEGINNING);
+  const last = text.charCodeAt(text.length - 1);
+  const isLike = isVisible(last) ? isVisible : isSpace(last) ? isSpace : undefined;
   // Half a character is a finding, and so is white space alone.
-  if (!VISIBLE.test(beginning) || !isWellFormed(text)) return undefined;
-  const end = text.slice(-1);
-  return (isWellFormed(beginning) ? beginning : beginning.slice(0, -1)) + MARK + (isWellFormed(end) ? end : ".");
+  if (isLike === undefined || !startsVisibly(text) || !isWellFormed(text)) return undefined;
+  for (let end = BEGINNING; end <= 2 * BEGINNING; end++) {
+    if (isLike(text.charCodeAt(end - 1))) return text.slice(0, end);
+  }
+  return undefined;
+}
+
+function startsVisibly(text) {
+  for (let at = 0; at < BEGINNING; at++) if (isVisible(text.charCodeAt(at))) return true;
+  return false;
+}
+
+/** Whether a character is no white space, whatever counts as that, and whole. */
+function isVisible(code) {
+  return (code > 0x20 && code < 0x7f) || (code > 0x3000 && code < 0xd800);
+}
+
+/** Whether a character is white space, whatever counts as that. */
+function isSpace(code) {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 function isWellFormed(text) {
