@@ -16,7 +16,7 @@ export function withShortTexts(input) {
   if (Array.isArray(input)) return withShortItems(input, 0);
   const key = LISTS.find((name) => Array.isArray(input[name]));
   const list = key === undefined ? undefined : withShortItems(input[key], 0);
-  return list && { ...input, [key]: list };
+  return list && withFields(input, { [key]: list });
 }
 
 function withShortItems(list, depth) {
@@ -39,11 +39,13 @@ function withShortFields(item, depth) {
   const shortOutput = output === undefined ? undefined : shortValue(output, depth);
   const shortParts = parts === undefined ? undefined : shortValue(parts, depth);
   if ((shortContent ?? shortText ?? shortOutput ?? shortParts) === undefined) return undefined;
-  const copy = { ...item };
-  if (shortContent !== undefined) copy.content = shortContent;
-  if (shortText !== undefined) copy.text = shortText;
-  if (shortOutput !== undefined) copy.output = shortOutput;
-  if (shortParts !== undefined) copy.parts = shortParts;
+  return withFields(item, { content: shortContent, text: shortText, output: shortOutput, parts: shortParts });
+}
+
+/** A copy with other fields, as far as they are in its JSON: not with those of its class. */
+function withFields(object, fields) {
+  const copy = { ...object };
+  for (const name in fields) if (fields[name] !== undefined && copy[name] !== undefined) copy[name] = fields[name];
   return copy;
 }
 
@@ -58,17 +60,12 @@ function shortValue(value, depth) {
 function shortened(text) {
   const last = text.charCodeAt(text.length - 1);
   const isLike = isVisible(last) ? isVisible : isSpace(last) ? isSpace : undefined;
-  // Half a character is a finding, and so is white space alone.
-  if (isLike === undefined || !startsVisibly(text) || !isWellFormed(text)) return undefined;
+  // Half a character is a finding, wherever it is.
+  if (isLike === undefined || !isWellFormed(text)) return undefined;
   for (let end = BEGINNING; end <= 2 * BEGINNING; end++) {
     if (isLike(text.charCodeAt(end - 1))) return text.slice(0, end);
   }
   return undefined;
-}
-
-function startsVisibly(text) {
-  for (let at = 0; at < BEGINNING; at++) if (isVisible(text.charCodeAt(at))) return true;
-  return false;
 }
 
 /** Whether a character is no white space, whatever counts as that, and whole. */
