@@ -16,7 +16,10 @@ export function withShortTexts(input) {
   if (Array.isArray(input)) return withShortItems(input, 0);
   const key = LISTS.find((name) => Array.isArray(input[name]));
   const list = key === undefined ? undefined : withShortItems(input[key], 0);
-  return list && withFields(input, { [key]: list });
+  if (list === undefined) return undefined;
+  const copy = { ...input };
+  replace(copy, key, list);
+  return copy;
 }
 
 function withShortItems(list, depth) {
@@ -39,14 +42,17 @@ function withShortFields(item, depth) {
   const shortOutput = output === undefined ? undefined : shortValue(output, depth);
   const shortParts = parts === undefined ? undefined : shortValue(parts, depth);
   if ((shortContent ?? shortText ?? shortOutput ?? shortParts) === undefined) return undefined;
-  return withFields(item, { content: shortContent, text: shortText, output: shortOutput, parts: shortParts });
+  const copy = { ...item };
+  if (shortContent !== undefined) replace(copy, "content", shortContent);
+  if (shortText !== undefined) replace(copy, "text", shortText);
+  if (shortOutput !== undefined) replace(copy, "output", shortOutput);
+  if (shortParts !== undefined) replace(copy, "parts", shortParts);
+  return copy;
 }
 
-/** A copy with other fields, as far as they are in its JSON: not with those of its class. */
-function withFields(object, fields) {
-  const copy = { ...object };
-  for (const name in fields) if (fields[name] !== undefined && copy[name] !== undefined) copy[name] = fields[name];
-  return copy;
+/** Replaces a field that a copy has: what the class of an object adds is not in its JSON. */
+function replace(copy, name, value) {
+  if (copy[name] !== undefined) copy[name] = value;
 }
 
 /** What stands for a value, if that is shorter. */
