@@ -22,7 +22,6 @@ export const OP = {
   brTable: 0x0e,
   return: 0x0f,
   call: 0x10,
-  callIndirect: 0x11,
   returnCall: 0x12,
   returnCallIndirect: 0x13,
   localGet: 0x20,
@@ -119,9 +118,7 @@ function readVector(reader, symbolAt) {
   return { op: 0xfd, bytes, symbol };
 }
 
-/**
- * The bytes of a function as pieces, between which the numbers of `callees` belong. `isLast` ends the function.
- */
+/** The bytes of a function as pieces, between which the numbers of `callees` belong. */
 export function writeCode(locals, code) {
   const pieces = [[]];
   const callees = [];
@@ -157,16 +154,6 @@ export function writeCode(locals, code) {
   writeList(code.body, [code]);
   add(OP.end);
   return { pieces: pieces.map((piece) => Uint8Array.from(piece)), callees };
-}
-
-/** Calls a function with each list of instructions, inner ones first; what it returns takes the place of the list. */
-export function replaceLists(block, replace) {
-  const replaceIn = (list) => {
-    for (const item of list) if (item.body !== undefined) replaceLists(item, replace);
-    return replace(list);
-  };
-  block.body = replaceIn(block.body);
-  if (block.otherwise !== undefined) block.otherwise = replaceIn(block.otherwise);
 }
 
 /** Every instruction of a function. */
