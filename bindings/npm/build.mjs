@@ -8,7 +8,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
-import { packModule } from "./pack-wasm.mjs";
+import { packModule } from "./pack/index.mjs";
 
 const here = new URL(".", import.meta.url);
 const root = new URL("../../", here);
@@ -25,10 +25,10 @@ const modules = {
   "foxwedge-follow.wasm": ["follow", "wasm"],
   "foxwedge-node.wasm": ["requests", "wasm-speed"],
 };
-// Every runtime of the last years has SIMD, and the scanner is made for it. The linker leaves five bytes for every number of
-// a function unless it is told to. Messages of panics name source files, not the folders of this machine.
+// Every runtime of the last years has SIMD, and the scanner is made for it. What the linker knows of references is needed to
+// leave out what nothing refers to. Places of panics name source files, not the folders of this machine.
 const registry = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry/src");
-const flags = ["-Ctarget-feature=+simd128", "-Clink-arg=--compress-relocations", `--remap-path-prefix=${registry}=`];
+const flags = ["-Ctarget-feature=+simd128", "-Clink-arg=--emit-relocs", `--remap-path-prefix=${registry}=`];
 for (const [file, [feature, profile]] of Object.entries(modules)) {
   const options = ["--profile", profile, "--target", target, "--no-default-features", "--features", feature];
   execFileSync("cargo", ["build", "-p", "foxwedge-wasm", ...options], {
@@ -37,7 +37,7 @@ for (const [file, [feature, profile]] of Object.entries(modules)) {
     env: { ...process.env, CARGO_ENCODED_RUSTFLAGS: flags.join("\x1f") },
   });
   const built = readFileSync(new URL(`target/${target}/${profile}/foxwedge_wasm.wasm`, root));
-  const bytes = profile === "wasm" ? packModule(built) : built;
+  const bytes = packModule(built);
   writeFileSync(new URL(file, here), bytes);
   console.log(`${file}: ${bytes.length} bytes, ${gzipSync(bytes, { level: 9 }).length} compressed`);
 }

@@ -48,14 +48,14 @@ def add_program(wheel: Path, program: Path) -> None:
     with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as after:
         for entry in before.infolist():
             if entry.filename != listing:
-                after.writestr(entry, before.read(entry), zipfile.ZIP_DEFLATED)
+                after.writestr(entry, before.read(entry), zipfile.ZIP_DEFLATED, 9)
         script = zipfile.ZipInfo(place)
         script.external_attr = 0o100755 << 16
         after.writestr(script, content, zipfile.ZIP_DEFLATED, 9)
         lines = before.read(listing).decode().rstrip("\n").split("\n")
         record = before.getinfo(listing)
         text = "\n".join([f"{place},sha256={digest},{len(content)}", *lines, ""])
-        after.writestr(record, text, zipfile.ZIP_DEFLATED)
+        after.writestr(record, text, zipfile.ZIP_DEFLATED, 9)
     new.replace(wheel)
 
 

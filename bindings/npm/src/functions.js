@@ -1,12 +1,44 @@
 // The functions of the package, for engines that are loaded when a function needs them.
 
 import { FoxwedgeError, NO_STREAM, decoder } from "./engine.js";
+import { LISTS, withShortTexts } from "./shortened.js";
 
-/** The keys under which a request holds its messages. */
-const LISTS = ["messages", "contents", "input"];
+/** After so many calls, a short copy is tried again. */
+const LONGEST_PAUSE = 64;
 
 export function functionsOf(engines) {
   const run = (operation, input, options, asChanges) => engines.call(operation, documentOf(input), options, asChanges);
+
+  // Whoever sends one invalid history may send more of them: then the copy is only tried now and then.
+  let pause = 0;
+  let nextPause = 1;
+
+  /** The report on a request in which nothing is wrong, from a short copy; `undefined` if the whole input has to be read. */
+  function validReport(operation, input, options) {
+    if (pause > 0) {
+      pause -= 1;
+      return undefined;
+    }
+    const short = hasOwnLists(input) ? withShortTexts(input) : undefined;
+    if (short === undefined) return undefined;
+    const report = reportOrNothing(operation, short, options);
+    if (report?.valid && report.total === 0 && report.profile && !report.changed) {
+      nextPause = 1;
+      return report;
+    }
+    pause = nextPause;
+    nextPause = Math.min(2 * nextPause, LONGEST_PAUSE);
+    return undefined;
+  }
+
+  function reportOrNothing(operation, input, options) {
+    try {
+      return run(operation, input, options).report;
+    } catch {
+      // The whole input says what is wrong, and where.
+      return undefined;
+    }
+  }
 
   /** Runs an operation whose result is the input with changes. */
   function change(operation, input, options) {
@@ -15,11 +47,12 @@ export function functionsOf(engines) {
   }
 
   function check(input, options) {
-    return run("check", input, options).report;
+    return validReport("check", input, options) ?? run("check", input, options).report;
   }
 
   function fix(input, options) {
-    return change("fix", input, options);
+    const report = validReport("fix", input, options);
+    return report ? { ...report, ...withList(input, input) } : change("fix", input, options);
   }
 
   function compact(input, options) {

@@ -72,6 +72,23 @@ test("an object that writes its own JSON is what it wrote", () => {
   assert.equal(fix({ model: "gpt-4o", messages: list }).messages[2].role, "tool");
 });
 
+test("of an object with long texts, only its JSON counts", () => {
+  const long = "word ".repeat(100) + ".";
+  class Hidden {
+    role = "user";
+    get content() {
+      return long;
+    }
+  }
+  const written = { role: "user", toJSON: () => ({ role: "user", content: "" }), content: long };
+  for (const message of [new Hidden(), written, Object.create({ content: long }, { role: { value: "user", enumerable: true } })]) {
+    for (const input of [[message], { model: "gpt-4o", messages: [message] }]) {
+      const options = { profile: "anthropic" };
+      assert.deepEqual(check(input, options), check(JSON.stringify(input), options));
+    }
+  }
+});
+
 test("in a browser, a call uses the smallest loaded module that can answer it", async () => {
   const web = await import("../src/web.js");
   const bytes = (name) => readFileSync(new URL(`../${name}`, import.meta.url));

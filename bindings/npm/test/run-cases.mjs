@@ -7,15 +7,31 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { fix } from "foxwedge";
-
 import { Engine, Engines } from "../src/engine.js";
+import { functionsOf } from "../src/functions.js";
 import { compareCases, compareFollowed } from "./cases.js";
 
 const [table, followed, browser] = process.argv.slice(2);
 const module = (name) => () => new WebAssembly.Module(readFileSync(new URL(`../${name}`, import.meta.url)));
 // Each of them first, with everything behind it for what it leaves out.
 const SMALL = ["foxwedge-check.wasm", "foxwedge.wasm", "foxwedge-node.wasm"];
+/** What a rule may see in a text that is long. */
+const LONG_TEXTS = [
+  (text) => text + " and so on".repeat(30),
+  (text) => " ".repeat(300) + text,
+  (text) => text + "\u0085\u2003 \n".repeat(80),
+  () => " \t\n".repeat(100),
+  (text) => `${text}${"\u{1f600}".repeat(200)}`,
+  (text) => `${text}${"\u{1f600}".repeat(39)}x${"\u{1f600}".repeat(200)}`,
+  (text) => `${text}${"word ".repeat(60)}\ud83d`,
+  (text) => `${text}${"word ".repeat(60)}\ud83d${"word ".repeat(60)}.`,
+  (text) => `\udc00${text}${"word ".repeat(60)}`,
+  (text) => `[foxwedge] Interrupted: ${text}${"word ".repeat(60)}`,
+  (text) => `[Request interrupted by user${text}${"word ".repeat(200)}`,
+  (text) => `Tool call ${text}${"word ".repeat(60)}was cancelled - another message came in before it could be completed.`,
+  (text) => `"exit_code": 1 ${text} \\${"\"type\" ".repeat(60)}`,
+  (text) => `${text}${"中文".repeat(200)}\u3000`,
+];
 const follower = () => new Engine(module("foxwedge-follow.wasm")());
 const [cases, steps] = browser
   ? await inBrowser()
@@ -33,20 +49,52 @@ function inThisRuntime(lines) {
   return { compared, differences: found.flatMap((one, at) => one.differences.map((text) => `${SMALL[at] ?? "objects"}, ${text}`)) };
 }
 
-/** The repairs of documents as objects: the same as those of their texts, and of what stays the same objects. */
+/** Documents as objects: reports and repairs are the same as those of their texts, and what stays is the same object. */
 function compareObjects(lines) {
   const differences = [];
   let compared = 0;
+  const engines = new Engines([module("foxwedge-node.wasm"), module("foxwedge-all.wasm")]);
   for (const { operation, options, document, error } of lines.split("\n").filter(Boolean).map((line) => JSON.parse(line))) {
     const settings = JSON.parse(options);
     if (error !== null || operation !== "fix" || settings.agent !== undefined) continue;
     const input = JSON.parse(document.replace(/^\ufeff+/, ""));
-    const [fixed, text] = [fix(input, settings), fix(JSON.stringify(input), settings)];
-    const same = fixed.changed ? sorted(fixed.document) === sorted(JSON.parse(text.document)) : fixed.document === input;
-    compared += 1;
-    if (!same && differences.length < 5) differences.push(`${options} ${document}: ${sorted(fixed.document)}`);
+    for (const variant of [input, withLongTexts(input, compared), withLongTexts(input, compared + 1)]) {
+      compared += 1;
+      // New ones each time, since they remember whether the last history was valid.
+      const difference = differsAsObject(() => functionsOf(engines), variant, settings);
+      if (difference && differences.length < 5) differences.push(`${difference}: ${options} ${JSON.stringify(variant)}`);
+    }
   }
   return { compared, differences };
+}
+
+function differsAsObject(functions, input, settings) {
+  const text = JSON.stringify(input);
+  const [checked, whole] = [input, text].map((document) => functions().check(document, settings));
+  if (JSON.stringify(checked) !== JSON.stringify(whole)) return "check";
+  const [fixed, expected] = [input, text].map((document) => functions().fix(document, settings));
+  const report = ({ document, messages, ...rest }) => JSON.stringify(rest);
+  if (report(fixed) !== report(expected)) return "the report";
+  const isSame = fixed.changed ? sorted(fixed.document) === sorted(JSON.parse(expected.document)) : fixed.document === input;
+  return isSame ? null : `the document ${sorted(fixed.document)}`;
+}
+
+/** A document in which some texts are long. */
+function withLongTexts(value, seed) {
+  let state = seed + 1;
+  const next = (below) => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return (state >>> 8) % below;
+  };
+  const visit = (found, key) => {
+    if (Array.isArray(found)) return found.map((item) => visit(item, ""));
+    if (typeof found === "object" && found !== null) {
+      return Object.fromEntries(Object.entries(found).map(([name, item]) => [name, visit(item, name)]));
+    }
+    const isText = typeof found === "string" && ["content", "text", "output"].includes(key);
+    return isText && next(3) > 0 ? LONG_TEXTS[next(LONG_TEXTS.length)](found) : found;
+  };
+  return visit(value, "");
 }
 
 /** JSON in which the order of the first fields does not matter. */

@@ -22,8 +22,13 @@ use crate::{
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The packages of platforms are optional, and not published while they are tried.
 const INSTALL: [&str; 5] = ["install", "--offline", "--silent", "--no-audit", "--no-fund"];
-const TESTS: [&str; 4] =
-    ["--test", "test/package.test.mjs", "test/follow.test.mjs", "test/examples.test.mjs"];
+const TESTS: [&str; 5] = [
+    "--test",
+    "test/package.test.mjs",
+    "test/follow.test.mjs",
+    "test/examples.test.mjs",
+    "test/pack.test.mjs",
+];
 
 /// `tables`: the cases of documents, and those of agents that are followed.
 pub(super) fn run(tables: &[&Path; 2]) -> Result<(), SuiteError> {
