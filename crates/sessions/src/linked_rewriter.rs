@@ -8,7 +8,7 @@ use super::{
     emit::{FileEdits, emit},
     link_changes::{LinkChanges, NewLinkedRecord, link_changes},
     linked_file::LinkedFileRewriter,
-    neovate, pi,
+    neovate, pi, qwen_code,
     placement::{place_records, stays_in_place},
     plan::{PlannedRecord, RecordOrigin, plan_records},
     relink::{relink, removed_records},
@@ -135,6 +135,9 @@ fn write_record(
                 SessionAgent::Pi => {
                     pi::content_changes(rewriter, &out, record, planned.role, parts)
                 }
+                SessionAgent::QwenCode => {
+                    qwen_code::content_changes(rewriter, &out, record, planned.role, parts)
+                }
                 SessionAgent::Codex
                 | SessionAgent::CopilotCli
                 | SessionAgent::KimiCode
@@ -158,6 +161,9 @@ fn write_record(
                 }
                 SessionAgent::Neovate => neovate::write_new_record(rewriter, &mut out, &new, parts),
                 SessionAgent::Pi => pi::write_new_record(rewriter, &mut out, &new, parts),
+                SessionAgent::QwenCode => {
+                    qwen_code::write_new_record(rewriter, &mut out, &new, parts)
+                }
                 SessionAgent::Codex
                 | SessionAgent::CopilotCli
                 | SessionAgent::KimiCode

@@ -34,9 +34,13 @@ pub(super) fn view(agent: &str, records: &[LineRecord]) -> SessionConversation {
 fn crush_block(part: &Value) -> Option<Value> {
     let data = &part["data"];
     match part["type"].as_str()? {
-        "text" => Some(json!({"type": "text", "text": data["text"].as_str()?})),
+        // A text that is null or missing is empty.
+        "text" => {
+            Some(json!({"type": "text", "text": data["text"].as_str().unwrap_or_default()}))
+        }
         "tool_call" => {
-            let input: Value = serde_json::from_str(data["input"].as_str()?).unwrap_or_default();
+            let input = data["input"].as_str().unwrap_or_default();
+            let input: Value = serde_json::from_str(input).unwrap_or_default();
             let input = if input.is_object() { input } else { json!({}) };
             Some(
                 json!({"type": "tool_use", "id": data["id"], "name": data["name"], "input": input}),
