@@ -138,10 +138,8 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, &str); 2] = [
-        ("Cline CLI", ".cline/data/sessions"),
-        ("Continue", ".continue/sessions"),
-    ];
+    const LOCATIONS: [(&str, &str); 2] =
+        [("Cline CLI", ".cline/data/sessions"), ("Continue", ".continue/sessions")];
     let home = home_folder();
     let locate = |(name, path): (&'static str, &str)| {
         let path = home.as_ref()?.join(path);

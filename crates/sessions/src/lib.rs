@@ -327,7 +327,8 @@ impl<'a> ParsedSession<'a> {
     /// Repairs the conversation, and counts what is lost with the records that hold it.
     fn repair_draft(&self, options: &CheckOptions) -> Repair<'a> {
         let mut repair = repair(self.draft(), options);
-        repair.later_losses.other_parts_removed += removed_copies::lost_fields(self, &repair);
+        repair.later_losses.other_parts_removed +=
+            removed_copies::lost_fields(self, &repair) + message_rows::lost_parts(self, &repair);
         repair
     }
 

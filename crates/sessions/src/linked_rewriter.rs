@@ -8,9 +8,10 @@ use super::{
     emit::{FileEdits, emit},
     link_changes::{LinkChanges, NewLinkedRecord, link_changes},
     linked_file::LinkedFileRewriter,
-    neovate, pi, qwen_code,
+    neovate, pi,
     placement::{place_records, stays_in_place},
     plan::{PlannedRecord, RecordOrigin, plan_records},
+    qwen_code,
     relink::{relink, removed_records},
     rewritten_file::RewrittenFile,
 };

@@ -5,9 +5,7 @@
 //! follows the parents. A compression replaces everything before it by contents of its own.
 
 use crate::chain::LoaderBehavior;
-use foxwedge_core::{
-    ContentShape, Message, MessageFlags, Part, PartKind, Role, Span, TextShape,
-};
+use foxwedge_core::{ContentShape, Message, MessageFlags, Part, PartKind, Role, Span, TextShape};
 use foxwedge_formats::{
     gemini,
     outline::{OutlineReader, UniqueFields},
@@ -211,15 +209,13 @@ fn read_system_record<'a>(
 
 /// Reads the contents that replace everything before a compression, as one message. Calls in them
 /// have their results there, except those of the last content.
-fn read_compression(
-    list: Span,
-    reader: &mut OutlineReader<'_>,
-) -> ScanResult<Option<ReadMessage>> {
+fn read_compression(list: Span, reader: &mut OutlineReader<'_>) -> ScanResult<Option<ReadMessage>> {
     let source = reader.source;
     let contents = array_elements(source, list);
     let mut role = Role::User;
     for (at, content) in contents.iter().enumerate() {
-        let parts = field_value(source, *content, "parts").filter(|at| at.of(source).starts_with('['));
+        let parts =
+            field_value(source, *content, "parts").filter(|at| at.of(source).starts_with('['));
         let is_reply = field_text(source, *content, "role").as_deref() == Some("model");
         for part in parts.map(|parts| array_elements(source, parts)).unwrap_or_default() {
             let is_call = field_value(source, part, "functionCall").is_some();

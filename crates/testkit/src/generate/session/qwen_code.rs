@@ -13,14 +13,15 @@ pub(super) fn write(random: &mut Random, list: &[Value]) -> WrittenSession {
     for content in list {
         let parts = content["parts"].as_array().cloned().unwrap_or_default();
         let is_reply = content["role"] == "model";
-        between(&mut writer, !is_reply);
-        if is_reply {
-            say(&mut writer, "assistant", &parts);
-            continue;
-        }
         let is_result = |part: &Value| {
             ["functionResponse", "function_response"].iter().any(|key| part.get(key).is_some())
         };
+        between(&mut writer, !is_reply && !parts.iter().any(is_result));
+        if is_reply {
+            let own: Vec<Value> = parts.into_iter().filter(|part| !is_result(part)).collect();
+            say(&mut writer, "assistant", &own);
+            continue;
+        }
         for group in parts.chunk_by(|one, two| is_result(one) == is_result(two)) {
             let results = group.iter().all(is_result);
             let size = if results && writer.random.chance(60) { 1 } else { group.len() };
@@ -130,7 +131,8 @@ fn compression(writer: &mut LinkedFileWriter<'_>) {
         json!({"role": "model", "parts": [{"text": "Got it."}]}),
     ];
     let call = json!({"functionCall": {"id": id, "name": "bash", "args": {}}});
-    let result = json!({"functionResponse": {"id": id, "name": "bash", "response": {"output": id}}});
+    let result =
+        json!({"functionResponse": {"id": id, "name": "bash", "response": {"output": id}}});
     let kept = writer.random.below(3);
     if kept > 0 {
         contents.push(json!({"role": "user", "parts": [{"text": "go on"}]}));

@@ -277,7 +277,8 @@ impl RecordLinkChanges {
         let parent_new = to.is_some_and(|id| !self.same.contains(&id));
         let (old, new) = (unlinked(old), unlinked(new));
         // Messages that the agent shows but does not send are not messages either.
-        let is_error = old.get("isApiErrorMessage").is_some_and(|it| *it == true);
+        let failed = ["error", "aborted"].iter().any(|end| old["message"]["stopReason"] == *end);
+        let is_error = failed || old.get("isApiErrorMessage").is_some_and(|it| *it == true);
         let silent = is_error || old.get("message").is_none() && old.get("role").is_none();
         let aside = relinks && silent;
         new == old && (parent_gone || parent_new || aside) || old.get("compactMetadata").is_some()

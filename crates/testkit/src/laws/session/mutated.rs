@@ -45,7 +45,10 @@ pub fn run(seed: u64, agent: SessionAgent, size: usize, tally: &mut LawTally) {
         case.policy = Policy::default();
     }
     let generated = file(&case, agent);
-    let other = *random.pick(&AGENTS);
+    // Rows of a database get into no file.
+    let files: Vec<SessionAgent> =
+        AGENTS.into_iter().filter(|agent| !agent.is_in_database()).collect();
+    let other = *random.pick(&files);
     let stranger = session_file(&mut random, other.name(), 4);
     let bytes = match agent {
         SessionAgent::Pi => {
