@@ -242,7 +242,11 @@ fn qwen(code: u16, part: FindingPart) -> Option<Vec<u8>> {
         (701, _) => lines[5] = other(&lines[5], "\"q5\"", "\"gone\""),
         (702, _) => lines[4] = other(&lines[4], "\"q4\"", "\"q3\""),
         (703, FindingPart::LastMessage) => lines.push(lines[3].clone()),
-        (703, _) => lines.insert(4, lines[3].clone()),
+        (703, FindingPart::NothingHidden) => lines.insert(4, lines[3].clone()),
+        (703, _) => {
+            lines[5] = other(&lines[5], "\"q6\"", "\"q2\"");
+            lines[6] = other(&lines[6], "\"q6\"", "\"q2\"");
+        }
         (704, _) => lines[0] = other(&lines[0], "null", "\"q4\""),
         (801, FindingPart::All) => return damaged(lines, 0, code, FindingPart::HidesContent),
         (802, FindingPart::All) => return damaged(lines, 0, code, FindingPart::NothingHidden),

@@ -483,7 +483,15 @@ pub const RATED_ROWS: &[RatedRow] = &[
     row(QwenCode, &[802], All, QWEN, Tolerated, "0.24.4 finds a record behind zeros"),
     row(QwenCode, &[803], All, QWEN, Tolerated, "0.24.4 reads invalid UTF-8 as U+FFFD"),
     row(QwenCode, &[703], LastMessage, QWEN, HidesHistory, "0.24.4 begins at the last record"),
-    row(QwenCode, &[703], All, QWEN, Tolerated, "0.24.4 joins the messages of records with one id"),
+    row(QwenCode, &[703], NothingHidden, QWEN, Tolerated, "0.24.4 joins a record and its copy"),
+    row(
+        QwenCode,
+        &[703],
+        All,
+        QWEN,
+        HidesHistory,
+        "0.24.4 goes on at the first record with the id, and loses those between the two",
+    ),
     row(
         QwenCode,
         &[701, 702, 704],
