@@ -14,7 +14,7 @@ use std::{
 
 use foxwedge_core::{Format, Profile, rules};
 use foxwedge_testkit::{
-    laws::{self, LawBreach, LawOptions, LawTally, SessionAgent},
+    laws::{self, LawBreach, LawOptions, LawTally, session::AGENTS},
     runs,
 };
 
@@ -142,7 +142,7 @@ impl LawCampaign {
                 seed: options.number("--seed")?.unwrap_or(defaults.seed),
                 agent: options
                     .value("--agent")
-                    .map(|it| known_name("agent", it, SessionAgent::ALL.map(|it| (it.name(), it))))
+                    .map(|it| known_name("agent", it, AGENTS.map(|it| (it.name(), it))))
                     .transpose()?,
                 wire: options
                     .value("--dialect")

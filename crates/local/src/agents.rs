@@ -22,6 +22,7 @@ mod cline;
 mod pi;
 mod copilot_cli;
 mod kimi_code;
+mod qwen_code;
 mod opencode;
 mod crush;
 mod goose;
@@ -119,6 +120,7 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
             SessionAgent::Pi => pi::find_sessions(&mut search),
             SessionAgent::CopilotCli => copilot_cli::find_sessions(&mut search),
             SessionAgent::KimiCode => kimi_code::find_sessions(&mut search),
+            SessionAgent::QwenCode => qwen_code::find_sessions(&mut search),
             SessionAgent::Opencode => opencode::find_sessions(&mut search),
             SessionAgent::Crush => crush::find_sessions(&mut search),
             SessionAgent::Goose => goose::find_sessions(&mut search),
@@ -136,11 +138,8 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, &str); 3] = [
-        ("Qwen Code", ".qwen/projects"),
-        ("Cline CLI", ".cline/data/sessions"),
-        ("Continue", ".continue/sessions"),
-    ];
+    const LOCATIONS: [(&str, &str); 2] =
+        [("Cline CLI", ".cline/data/sessions"), ("Continue", ".continue/sessions")];
     let home = home_folder();
     let locate = |(name, path): (&'static str, &str)| {
         let path = home.as_ref()?.join(path);

@@ -175,6 +175,7 @@ impl SessionRef {
             SessionAgent::GeminiCli => ("gemini", vec!["--resume".to_owned(), id]),
             SessionAgent::Neovate => ("neovate", vec!["--resume".to_owned(), id]),
             SessionAgent::KimiCode => ("kimi", vec!["--session".to_owned(), id]),
+            SessionAgent::QwenCode => ("qwen", vec!["--resume".to_owned(), id]),
             SessionAgent::CopilotCli => ("copilot", vec![format!("--resume={id}")]),
             SessionAgent::Pi => ("pi", vec!["--session".to_owned(), id]),
             SessionAgent::Opencode => ("opencode", vec!["--session".to_owned(), id]),

@@ -21,6 +21,8 @@ pub enum SessionAgent {
     CopilotCli,
     /// Kimi Code.
     KimiCode,
+    /// Qwen Code.
+    QwenCode,
     /// opencode 1.x and Kilo CLI: rows of a database.
     Opencode,
     /// Crush: rows of a database.
@@ -35,7 +37,7 @@ pub enum SessionAgent {
 
 impl SessionAgent {
     /// All agents that keep session files on a machine.
-    pub const ALL: [SessionAgent; 8] = [
+    pub const ALL: [SessionAgent; 9] = [
         SessionAgent::ClaudeCode,
         SessionAgent::Codex,
         SessionAgent::GeminiCli,
@@ -44,6 +46,7 @@ impl SessionAgent {
         SessionAgent::Pi,
         SessionAgent::CopilotCli,
         SessionAgent::KimiCode,
+        SessionAgent::QwenCode,
     ];
 
     /// Agents that keep sessions in a database.
@@ -75,6 +78,7 @@ impl SessionAgent {
             SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::Opencode
             | SessionAgent::Crush
             | SessionAgent::Goose
@@ -99,6 +103,7 @@ impl SessionAgent {
             SessionAgent::Pi => "pi",
             SessionAgent::CopilotCli => "copilot-cli",
             SessionAgent::KimiCode => "kimi-code",
+            SessionAgent::QwenCode => "qwen-code",
             SessionAgent::Opencode => "opencode",
             SessionAgent::Crush => "crush",
             SessionAgent::Goose => "goose",
@@ -126,7 +131,7 @@ impl SessionAgent {
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
-            SessionAgent::GeminiCli => Format::Gemini,
+            SessionAgent::GeminiCli | SessionAgent::QwenCode => Format::Gemini,
             SessionAgent::CopilotCli | SessionAgent::KimiCode => Format::OpenaiChat,
         }
     }
@@ -153,7 +158,8 @@ impl SessionAgent {
             | SessionAgent::GeminiCli
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
-            | SessionAgent::KimiCode => Severity::Warning,
+            | SessionAgent::KimiCode
+            | SessionAgent::QwenCode => Severity::Warning,
         }
     }
 
@@ -169,6 +175,7 @@ impl SessionAgent {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::Goose => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
             // Ids and arguments are sent as they are stored.

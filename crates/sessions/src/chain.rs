@@ -53,6 +53,8 @@ pub(crate) struct LoaderBehavior {
     pub(crate) skips_blank_records: bool,
     /// It starts at the last record of the file, even if that is not a message.
     pub(crate) starts_at_notes: bool,
+    /// What replaces the history before a compaction is not joined with the next message.
+    pub(crate) keeps_summaries_apart: bool,
 }
 
 /// Records that a compaction carried over, and the record they now follow.

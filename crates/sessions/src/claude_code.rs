@@ -27,6 +27,7 @@ pub(super) fn chain_rules(version: Option<&str>) -> LoaderBehavior {
         skips_empty_replies: true,
         skips_blank_records,
         starts_at_notes: false,
+        keeps_summaries_apart: false,
     }
 }
 

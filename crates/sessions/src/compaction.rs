@@ -120,6 +120,7 @@ impl<'a> ParsedSession<'a> {
             SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::Opencode
             | SessionAgent::Crush
             | SessionAgent::Goose => {
@@ -157,6 +158,7 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => return None,
         })
@@ -209,6 +211,7 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::Opencode
             | SessionAgent::Crush
             | SessionAgent::Goose

@@ -220,7 +220,9 @@ pub(super) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
             out.push_str(&format!("{{\"type\":\"text\",\"text\":{}}}", quote(&shown)));
         }
         PartKind::Text(_) => {
-            out.push_str(&format!("{{\"type\":\"text\",\"text\":{}}}", raw("text")));
+            // A text that is null is empty.
+            let text = Some(raw("text")).filter(|text| text.starts_with('"')).unwrap_or("\"\"");
+            out.push_str(&format!("{{\"type\":\"text\",\"text\":{text}}}"));
         }
         PartKind::Media if raw("Data") != "\"\"" => {
             write_image(out, raw("MIMEType"), raw("Data"));

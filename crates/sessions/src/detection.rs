@@ -72,7 +72,7 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
             let has = |key: &str| message.is_some_and(|at| field_value(source, at, key).is_some());
             match (has("parts"), has("content") && has("role")) {
                 // The same links, but with messages in the Gemini format.
-                (true, _) => AgentDetection::Unsupported("Qwen Code"),
+                (true, _) => AgentDetection::Known(SessionAgent::QwenCode),
                 (false, true) => detect_claude_code(source, object),
                 (false, false) => AgentDetection::Unknown,
             }
@@ -107,6 +107,9 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
 fn detect_note(source: &str, object: Span) -> AgentDetection {
     let has = |key: &str| field_value(source, object, key).is_some();
     match field_text(source, object, "type").as_deref() {
+        Some("system") if has("systemPayload") && has("uuid") && has("provenance") => {
+            AgentDetection::Known(SessionAgent::QwenCode)
+        }
         Some("system" | "attachment" | "progress") if has("uuid") && has("parentUuid") => {
             detect_claude_code(source, object)
         }
@@ -129,6 +132,9 @@ fn detect_torn(beginning: &str) -> AgentDetection {
     let own = has("\"isSidechain\":") || has("\"userType\":");
     if has("\"parentUuid\":") && own && !has("\"parts\":") {
         return AgentDetection::Known(SessionAgent::ClaudeCode);
+    }
+    if has("\"parentUuid\":") && has("\"provenance\":") {
+        return AgentDetection::Known(SessionAgent::QwenCode);
     }
     if has("\"type\":\"message\"") && has("\"uuid\":") {
         return AgentDetection::Known(SessionAgent::Neovate);

@@ -269,7 +269,9 @@ impl ParsedSession<'_> {
             DefectHarm::HidesHistory => HidesContent,
         };
         let special = match self.agent {
-            SessionAgent::Pi if shape.end == Some(defect.span) => Some(LastMessage),
+            SessionAgent::Pi | SessionAgent::QwenCode if shape.end == Some(defect.span) => {
+                Some(LastMessage)
+            }
             // Kimi Code loses what stands behind a torn line.
             SessionAgent::KimiCode if shape.head.is_some() && self.is_last(defect) => {
                 Some(OpenLine)
@@ -289,6 +291,7 @@ impl ParsedSession<'_> {
             SessionAgent::ClaudeCode if shape.moved_end == Some(defect.span) => Some(LastMessage),
             SessionAgent::ClaudeCode => self.is_whole_circle(defect, shape).then_some(WholeCycle),
             SessionAgent::Neovate
+            | SessionAgent::QwenCode
             | SessionAgent::Cline
             | SessionAgent::Opencode
             | SessionAgent::Crush
@@ -321,6 +324,7 @@ impl ParsedSession<'_> {
             SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
             SessionAgent::ClaudeCode
             | SessionAgent::Neovate
+            | SessionAgent::QwenCode
             | SessionAgent::Cline
             | SessionAgent::Opencode
             | SessionAgent::Crush

@@ -64,7 +64,7 @@ fn id_changes(
         return changes;
     }
     match agent {
-        SessionAgent::ClaudeCode | SessionAgent::GeminiCli => {
+        SessionAgent::ClaudeCode | SessionAgent::GeminiCli | SessionAgent::QwenCode => {
             if names(record, "sessionId") {
                 changes.push(("sessionId", FieldChange::Text(quote(id))));
             }

@@ -4,7 +4,7 @@ use foxwedge_core::{ContentShape, Message, Part, Role};
 
 use super::{
     ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, crush, gemini_cli, goose, neovate,
-    opencode, pi,
+    opencode, pi, qwen_code,
 };
 use foxwedge_json::quote;
 
@@ -46,6 +46,9 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             }
             SessionAgent::CopilotCli | SessionAgent::KimiCode => {
                 chat_messages::write_message(&mut out, draft.source, message, parts)
+            }
+            SessionAgent::QwenCode => {
+                qwen_code::write_content(&mut out, draft.source, message, parts)
             }
             SessionAgent::GeminiCli => {
                 gemini_cli::write_content(&mut out, draft.source, message, parts)

@@ -1,8 +1,8 @@
 //! Reads the session files of coding agents into a [`Draft`] and writes repaired, forked or
 //! compacted files back.
 //!
-//! Eleven agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
-//! Kilo Code share), pi, Copilot CLI, Kimi Code, and three whose sessions are rows of a database:
+//! Twelve agents are supported: Claude Code, Codex, Gemini CLI, Neovate Code, Cline (which Roo Code and
+//! Kilo Code share), pi, Copilot CLI, Kimi Code, Qwen Code, and three whose sessions are rows of a database:
 //! opencode, Crush and goose. The message lists of the AI SDK are read in the same way.
 //! [`detect_agent`] recognizes the format, [`read`] parses the file into a [`ParsedSession`], and [`ParsedSession::fix`] repairs it. The crate works on bytes in memory:
 //! it opens no files and starts no processes.
@@ -79,6 +79,7 @@ mod new_session;
 mod claude_code;
 mod neovate;
 mod pi;
+mod qwen_code;
 mod codex;
 mod copilot_cli;
 mod kimi_code;
@@ -158,6 +159,9 @@ pub fn read<'a>(
             read_linked(text, agent, options, format, |_| neovate::CHAIN_RULES)
         }
         SessionAgent::Pi => read_linked(text, agent, options, format, |_| pi::CHAIN_RULES),
+        SessionAgent::QwenCode => {
+            read_linked(text, agent, options, format, |_| qwen_code::CHAIN_RULES)
+        }
         SessionAgent::Codex
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
@@ -200,6 +204,7 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Pi => (pi::read_record, pi::is_record),
         SessionAgent::CopilotCli => (copilot_cli::read_record, copilot_cli::is_record),
         SessionAgent::KimiCode => (kimi_code::read_record, kimi_code::is_record),
+        SessionAgent::QwenCode => (qwen_code::read_record, qwen_code::is_record),
         SessionAgent::Opencode => (opencode::read_record, rows::is_row),
         SessionAgent::Crush => (crush::read_record, rows::is_row),
         SessionAgent::Goose => (goose::read_record, rows::is_row),
@@ -322,15 +327,17 @@ impl<'a> ParsedSession<'a> {
     /// Repairs the conversation, and counts what is lost with the records that hold it.
     fn repair_draft(&self, options: &CheckOptions) -> Repair<'a> {
         let mut repair = repair(self.draft(), options);
-        repair.later_losses.other_parts_removed += removed_copies::lost_fields(self, &repair);
+        repair.later_losses.other_parts_removed +=
+            removed_copies::lost_fields(self, &repair) + message_rows::lost_parts(self, &repair);
         repair
     }
 
     fn rewrite(&self, repair: &Repair<'a>, straightens: bool) -> RewrittenFile<'a> {
         match self.agent {
-            SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::Pi => {
-                linked_rewriter::rewrite(self, repair, straightens)
-            }
+            SessionAgent::ClaudeCode
+            | SessionAgent::Neovate
+            | SessionAgent::Pi
+            | SessionAgent::QwenCode => linked_rewriter::rewrite(self, repair, straightens),
             SessionAgent::Codex
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode

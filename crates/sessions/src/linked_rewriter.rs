@@ -11,6 +11,7 @@ use super::{
     neovate, pi,
     placement::{place_records, stays_in_place},
     plan::{PlannedRecord, RecordOrigin, plan_records},
+    qwen_code,
     relink::{relink, removed_records},
     rewritten_file::RewrittenFile,
 };
@@ -135,6 +136,9 @@ fn write_record(
                 SessionAgent::Pi => {
                     pi::content_changes(rewriter, &out, record, planned.role, parts)
                 }
+                SessionAgent::QwenCode => {
+                    qwen_code::content_changes(rewriter, &out, record, planned.role, parts)
+                }
                 SessionAgent::Codex
                 | SessionAgent::CopilotCli
                 | SessionAgent::KimiCode
@@ -158,6 +162,9 @@ fn write_record(
                 }
                 SessionAgent::Neovate => neovate::write_new_record(rewriter, &mut out, &new, parts),
                 SessionAgent::Pi => pi::write_new_record(rewriter, &mut out, &new, parts),
+                SessionAgent::QwenCode => {
+                    qwen_code::write_new_record(rewriter, &mut out, &new, parts)
+                }
                 SessionAgent::Codex
                 | SessionAgent::CopilotCli
                 | SessionAgent::KimiCode

@@ -22,7 +22,9 @@ use super::{
 mod faults;
 mod writer;
 
-pub(super) use writer::{first_round, repair_rows, split_messages, write_changed, write_new};
+pub(super) use writer::{
+    first_round, lost_parts, repair_rows, split_messages, write_changed, write_new,
+};
 
 /// What differs between the agents.
 pub(super) struct RowFormat {

@@ -37,6 +37,7 @@ pub(super) const CHAIN_RULES: LoaderBehavior = LoaderBehavior {
     skips_empty_replies: false,
     skips_blank_records: false,
     starts_at_notes: true,
+    keeps_summaries_apart: false,
 };
 
 /// Whether an object is a record, not an object inside one.

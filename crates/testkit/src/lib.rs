@@ -30,14 +30,14 @@ pub use generate::{
     spell_as_version_4, spelled,
 };
 pub use mutate::mutate;
-pub use mutate_sessions::mutated_session;
+pub use mutate_sessions::{mutated_rows, mutated_session};
 pub use oracle::answers;
 pub use oracle::{
     Beat, DocumentGist, GistCall, GistFacet, GistMedia, GistSide, MessageSurvival, PROFILES,
     RequiredMessages, RuleViolation, SessionConversation, ShorterHistory, TextInventory, all_text,
     became, calls_before_assistant, common, count, declared, difference, gist, has_user, inventory,
     loose_calls, lost, lost_user, missing, owed, parted, plain_walk, session_view, stays, told,
-    unsaid, violations,
+    unsaid, violations, violations_in_rows,
 };
 pub use random::Random;
 pub use shape::{body, messages};

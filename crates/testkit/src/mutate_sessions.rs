@@ -2,6 +2,9 @@
 //! surrogates, byte order marks, values of another type, and lines of other files.
 
 mod records;
+mod rows;
+
+pub use rows::mutated_rows;
 
 use crate::random::Random;
 

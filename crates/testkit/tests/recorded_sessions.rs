@@ -198,6 +198,11 @@ fn recordings_of_other_agents_are_repaired() {
             vec![101],
         ),
         ("kimi-code/2.1.0/kill9-mid-tool.after-kill.jsonl", SessionAgent::KimiCode, vec![101]),
+        (
+            "qwen-code/0.24.4/kill9-mid-tool.after-kill.jsonl",
+            SessionAgent::QwenCode,
+            vec![101, 101],
+        ),
         ("goose/1.52.0/two-calls.jsonl", SessionAgent::Goose, vec![]),
         ("goose/1.52.0/result-row-removed.jsonl", SessionAgent::Goose, vec![101]),
     ];

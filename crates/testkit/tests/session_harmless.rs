@@ -403,8 +403,8 @@ fn look_alikes_are_not_taken_for_agents_that_are_read() {
     let both = format!("{note}\n{qwen}\n");
     let own = format!("{note}\n{claude}\n");
     let table = [
-        (qwen, Unsupported("Qwen Code")),
-        (both.as_str(), Unsupported("Qwen Code")),
+        (qwen, Known(SessionAgent::QwenCode)),
+        (both.as_str(), Known(SessionAgent::QwenCode)),
         (claude, Known(SessionAgent::ClaudeCode)),
         (own.as_str(), Known(SessionAgent::ClaudeCode)),
         (note, Known(SessionAgent::ClaudeCode)),

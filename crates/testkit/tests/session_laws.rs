@@ -90,6 +90,21 @@ fn the_laws_hold_for_files_of_gemini_cli() {
     hold(SessionAgent::GeminiCli, &[101, 102, 103, 801, 802, 803]);
 }
 
+#[test]
+fn the_laws_hold_for_files_of_qwen_code() {
+    hold(SessionAgent::QwenCode, &[101, 102, 103, 701, 702, 703, 704, 801, 802, 803]);
+}
+
+#[test]
+fn the_laws_hold_for_rows_of_crush() {
+    hold(SessionAgent::Crush, &[101, 102, 103, 801]);
+}
+
+#[test]
+fn the_laws_hold_for_rows_of_goose() {
+    hold(SessionAgent::Goose, &[101, 102, 103, 801]);
+}
+
 /// Damaged files of each agent.
 const DAMAGED: u64 = 160;
 
@@ -146,6 +161,21 @@ fn damaged_files_of_kimi_code_are_repaired_to_the_end() {
 #[test]
 fn damaged_files_of_gemini_cli_are_repaired_to_the_end() {
     hold_for_damaged_files(SessionAgent::GeminiCli);
+}
+
+#[test]
+fn damaged_files_of_qwen_code_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::QwenCode);
+}
+
+#[test]
+fn damaged_rows_of_crush_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::Crush);
+}
+
+#[test]
+fn damaged_rows_of_goose_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::Goose);
 }
 
 /// A repaired file, as text; `spares` leaves alone what the agent copes with.

@@ -254,6 +254,7 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         SessionAgent::Cline => &["roo", "kilo"],
         SessionAgent::CopilotCli => &["copilot"],
         SessionAgent::KimiCode => &["kimi"],
+        SessionAgent::QwenCode => &["qwen"],
         SessionAgent::Opencode => &["kilo-cli"],
         SessionAgent::Codex
         | SessionAgent::Neovate

@@ -28,6 +28,9 @@ use foxwedge_local::{
 const RESUME_WORDS: [&str; 10] =
     ["resume", "continue", "--resume", "--continue", "--session", "--last", "-r", "-c", "-C", "-S"];
 
+/// Arguments by which agents are told to resume the newest session of a folder.
+const NEWEST_WORDS: [&str; 6] = ["continue", "--continue", "--last", "latest", "-c", "-C"];
+
 /// Repairs the sessions that the command resumes, and starts it.
 pub(crate) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     let mut words = args.command.into_iter();
@@ -59,7 +62,8 @@ fn agent_of(program: &Path) -> Option<SessionAgent> {
     })
 }
 
-/// Repairs the sessions that the arguments name; if they name none, those of the current folder.
+/// Repairs the sessions that the arguments name. If they name none, repairs the newest session of the
+/// current folder, or all of them if the agent lets the user choose.
 fn repair_resumed(
     agent: SessionAgent,
     arguments: &[OsString],
@@ -92,9 +96,22 @@ fn repair_resumed(
         let overview = read_overview(entry);
         if folder.contains(overview.project.as_deref()) {
             note(agent_start::repair_first(entry, &overview, flags));
+            if takes_newest(agent, &words) {
+                break;
+            }
         }
     }
     readiness
+}
+
+/// Whether the agent resumes the newest session, without a choice.
+fn takes_newest(agent: SessionAgent, words: &[&str]) -> bool {
+    match agent {
+        // `-c` sets an option there.
+        SessionAgent::Codex => words.contains(&"--last"),
+        SessionAgent::GeminiCli | SessionAgent::Goose => true,
+        _ => words.iter().any(|word| NEWEST_WORDS.contains(word)),
+    }
 }
 
 /// Whether an argument is the id of a session, or ends in it: `--resume=ID`.

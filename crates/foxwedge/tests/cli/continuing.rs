@@ -113,17 +113,27 @@ fn a_command_that_resumes_a_session_gets_it_repaired() {
 
 #[test]
 #[cfg(unix)]
-fn without_an_id_the_sessions_of_the_folder_are_repaired() {
+fn without_an_id_the_session_that_the_agent_opens_is_repaired() {
     let (sandbox, project) = stage();
     let path = install(&sandbox, "claude");
-    let run = |folder: &std::path::Path| {
-        let mut command = sandbox.command(&["run", "claude", "--continue"]);
+    // An older session of the same folder, broken in the same way.
+    let text = fs::read_to_string(sandbox.home().join(killed_path())).unwrap();
+    let id = "0a1b2c3d-0007-4000-8000-000000000007";
+    let name = killed_path().replace(KILLED, id);
+    let older = sandbox.keep(&name, 9000, text.replace(KILLED, id));
+    let is_older_repaired = || fs::read_to_string(&older).unwrap().contains("[foxwedge]");
+    let run = |folder: &std::path::Path, word: &str| {
+        let mut command = sandbox.command(&["run", "claude", word]);
         command.env("PATH", &path).current_dir(folder).output().unwrap()
     };
-    run(&sandbox.path(""));
+    run(&sandbox.path(""), "--continue");
     assert!(!is_repaired(&sandbox), "it belongs to another folder");
-    let output = run(&project);
+    let output = run(&project, "--continue");
     assert!(is_repaired(&sandbox), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!is_older_repaired(), "the agent opens the newest one");
+    // The user chooses one of them.
+    let output = run(&project, "--resume");
+    assert!(is_older_repaired(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

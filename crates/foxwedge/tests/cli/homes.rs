@@ -171,6 +171,31 @@ pub(crate) fn copilot_cli(id: &str) -> String {
 }
 
 /// The same conversation.
+pub(crate) fn qwen_code(id: &str) -> String {
+    let line = |own: u32, rest: &str| {
+        let parent = if own == 1 { "null".to_owned() } else { format!("\"q{}\"", own - 1) };
+        format!(
+            r#"{{"uuid":"q{own}","parentUuid":{parent},"sessionId":"{id}","timestamp":"2026-01-02T03:04:0{own}.000Z","cwd":"/w/shop","version":"0.24.4",{rest}}}"#
+        ) + "\n"
+    };
+    let says = |kind: &str, role: &str, parts: &str| {
+        format!(
+            r#""type":"{kind}","provenance":"x","message":{{"role":"{role}","parts":[{parts}]}}"#
+        )
+    };
+    [
+        line(1, &says("user", "user", r#"{"text":"what is in the shop?"}"#)),
+        line(2, &says("assistant", "model", r#"{"functionCall":{"id":"call_1","name":"ls","args":{}}}"#)),
+        line(3, r#""type":"system","provenance":"system","subtype":"ui_telemetry","systemPayload":{}"#),
+        line(4, &says("tool_result", "user", r#"{"functionResponse":{"id":"call_1","name":"ls","response":{"output":"apples"}}}"#)),
+        line(5, &says("assistant", "model", r#"{"text":"There are apples."}"#)),
+        line(6, &says("user", "user", r#"{"text":"and pears?"}"#)),
+        line(7, &says("assistant", "model", r#"{"text":"No pears."}"#)),
+    ]
+    .concat()
+}
+
+/// The same conversation.
 pub(crate) fn kimi_code() -> String {
     let message = |time: u32, text: &str| {
         format!(

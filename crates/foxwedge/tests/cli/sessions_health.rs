@@ -92,10 +92,10 @@ fn a_session_in_which_nothing_was_said_yet_is_an_empty_history() {
 fn agents_that_are_not_read_are_named() {
     let sandbox = Sandbox::new();
     sandbox.keep(".continue/sessions/x.json", 1, "{}\n");
-    sandbox.keep(".qwen/projects/-p/chats/x.jsonl", 1, "{}\n");
+    sandbox.keep(".cline/data/sessions/x.json", 1, "{}\n");
     let listed = sandbox.run(&["list"]);
     assert_eq!(listed.code, 0, "{}", listed.all());
-    let note = "not supported yet, so not read: Qwen Code (~/.qwen/projects), \
+    let note = "not supported yet, so not read: Cline CLI (~/.cline/data/sessions), \
                 Continue (~/.continue/sessions)";
     assert!(listed.err.contains(note), "{}", listed.all());
     // A database of a supported agent that cannot be read is named as such.
@@ -106,10 +106,10 @@ fn agents_that_are_not_read_are_named() {
         "{}",
         listed.all()
     );
-    let qwen = r#"{"uuid":"a","parentUuid":null,"sessionId":"s","timestamp":"t","type":"user","cwd":"/p","version":"0.24.4","message":{"role":"user","parts":[{"text":"hi"}]}}"#;
-    sandbox.write("qwen.jsonl", format!("{qwen}\n"));
-    let ran = sandbox.run(&["check", "qwen.jsonl"]);
-    assert!(ran.code == 2 && ran.err.contains("sessions of Qwen Code"), "{}", ran.all());
+    let other = r#"{"sessionId":"s","title":"t","workspaceDirectory":"/p","history":[]}"#;
+    sandbox.write("other.json", format!("{other}\n"));
+    let ran = sandbox.run(&["check", "other.json"]);
+    assert!(ran.code == 2 && ran.err.contains("sessions of Continue"), "{}", ran.all());
     sandbox.write("x.db", b"SQLite format 3\0\x10\0\x01\x01\0\xff\xfe");
     let ran = sandbox.run(&["check", "x.db"]);
     assert!(ran.code == 2 && ran.err.contains("an SQLite database"), "{}", ran.all());

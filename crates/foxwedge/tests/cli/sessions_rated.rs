@@ -178,6 +178,10 @@ fn example(
             let path = format!(".kimi-code/sessions/wd_shop/{ID}/agents/main/wire.jsonl");
             Some((path, sequence(lines_of(&homes::kimi_code()), code, part)?))
         }
+        SessionAgent::QwenCode => {
+            let path = format!(".qwen/projects/-w-shop/chats/{ID}.jsonl");
+            Some((path, replaced(qwen(code, part)?, "0.24.4", version)))
+        }
         SessionAgent::Neovate
         | SessionAgent::Cline
         | SessionAgent::Opencode
@@ -208,6 +212,44 @@ fn pi(code: u16, part: FindingPart) -> Option<Vec<u8>> {
             link(6, "\"p5\"", "\"p2\"");
         }
         (704, _) => link(1, "null", "\"p4\""),
+        _ => return damaged(lines, 0, code, part),
+    }
+    Some(lines.concat())
+}
+
+/// A file of Qwen Code with one thing wrong.
+fn qwen(code: u16, part: FindingPart) -> Option<Vec<u8>> {
+    let mut lines = lines_of(&homes::qwen_code(ID));
+    let other = |line: &[u8], old: &str, new: &str| replaced(line.to_vec(), old, new);
+    match (code, part) {
+        (101, _) => {
+            lines[4] = other(&lines[4], "\"q4\"", "\"q3\"");
+            lines.remove(3);
+        }
+        (102 | 104, _) => {
+            let result = other(&lines[3], "\"q3\"", "\"q0\"");
+            let result = other(&other(&result, "\"q4\"", "\"q9\""), "\"q0\"", "\"q4\"");
+            let id = if code == 102 { "gone" } else { "call_1" };
+            lines.insert(4, other(&result, "call_1", id));
+            lines[5] = other(&lines[5], "\"q4\"", "\"q9\"");
+        }
+        (103, _) => {
+            let result = other(&lines.remove(3), "\"q3\"", "\"q5\"");
+            lines[3] = other(&lines[3], "\"q4\"", "\"q3\"");
+            lines[4] = other(&lines[4], "\"q5\"", "\"q4\"");
+            lines.insert(4, result);
+        }
+        (701, _) => lines[5] = other(&lines[5], "\"q5\"", "\"gone\""),
+        (702, _) => lines[4] = other(&lines[4], "\"q4\"", "\"q3\""),
+        (703, FindingPart::LastMessage) => lines.push(lines[3].clone()),
+        (703, FindingPart::NothingHidden) => lines.insert(4, lines[3].clone()),
+        (703, _) => {
+            lines[5] = other(&lines[5], "\"q6\"", "\"q2\"");
+            lines[6] = other(&lines[6], "\"q6\"", "\"q2\"");
+        }
+        (704, _) => lines[0] = other(&lines[0], "null", "\"q4\""),
+        (801, FindingPart::All) => return damaged(lines, 0, code, FindingPart::HidesContent),
+        (802, FindingPart::All) => return damaged(lines, 0, code, FindingPart::NothingHidden),
         _ => return damaged(lines, 0, code, part),
     }
     Some(lines.concat())

@@ -77,6 +77,7 @@ pub fn check_idle(
         | SessionAgent::Cline
         | SessionAgent::Pi
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::Opencode
         | SessionAgent::Crush
         | SessionAgent::Goose

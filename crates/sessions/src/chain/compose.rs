@@ -120,7 +120,11 @@ impl MessageComposer<'_, '_, '_> {
             let Some(role) = self.state.role(index) else { continue };
             // System messages are not joined with user messages.
             let before = self.records.get(self.message_start..).and_then(|open| open.last());
-            if before.is_some_and(|&before| self.state.role(before) != Some(role)) {
+            let is_apart = |before: u32| {
+                self.state.behavior.keeps_summaries_apart
+                    && self.state.link(before).cut_parent.is_some()
+            };
+            if before.is_some_and(|&at| self.state.role(at) != Some(role) || is_apart(at)) {
                 self.finish_message();
             }
             self.records.push(index);

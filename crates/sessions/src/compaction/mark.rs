@@ -59,6 +59,7 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => None,
     }

@@ -62,7 +62,9 @@ use FindingPart::{
     All, FirstLine, FirstRecord, HidesContent, LastMessage, NothingHidden, OpenEnd, OpenLine,
     SameTurn, WholeCycle,
 };
-use SessionAgent::{ClaudeCode, Codex, CopilotCli, GeminiCli, Goose, KimiCode, Opencode, Pi};
+use SessionAgent::{
+    ClaudeCode, Codex, CopilotCli, GeminiCli, Goose, KimiCode, Opencode, Pi, QwenCode,
+};
 
 /// The tested versions of Claude Code that differ from the one before.
 const CLAUDE_OLDEST: AgentVersion = AgentVersion::new(1, 0, 128);
@@ -83,6 +85,8 @@ const COPILOT: AgentVersion = AgentVersion::new(1, 0, 102);
 const KIMI: AgentVersion = AgentVersion::new(2, 1, 0);
 /// The only tested version of pi. Its files name no version.
 const PI: AgentVersion = AgentVersion::new(1, 5, 0);
+/// The only tested version of Qwen Code.
+const QWEN: AgentVersion = AgentVersion::new(0, 24, 4);
 /// The version in a row of opencode is the one that began the session; the one that opens it may be
 /// newer. Tested with 1.18.33.
 const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
@@ -456,6 +460,47 @@ pub const RATED_ROWS: &[RatedRow] = &[
         "1.5.0 loses everything before a missing parent",
     ),
     row(Pi, &[704], All, PI, Blocks, "1.5.0 ends with an error"),
+    row(QwenCode, &[101], All, QWEN, Tolerated, "0.24.4 adds an error result to open calls"),
+    row(QwenCode, &[102], All, QWEN, HidesHistory, "0.24.4 leaves out results without a call"),
+    row(
+        QwenCode,
+        &[103],
+        All,
+        QWEN,
+        HidesHistory,
+        "0.24.4 adds its own result and leaves out the real one",
+    ),
+    row(QwenCode, &[104], All, QWEN, Tolerated, "0.24.4 leaves out second results"),
+    row(QwenCode, &[801], NothingHidden, QWEN, Tolerated, "0.24.4 leaves out the line"),
+    row(
+        QwenCode,
+        &[801],
+        All,
+        QWEN,
+        HidesHistory,
+        "0.24.4 loses a record that follows a torn one, also one that it appends itself",
+    ),
+    row(QwenCode, &[802], All, QWEN, Tolerated, "0.24.4 finds a record behind zeros"),
+    row(QwenCode, &[803], All, QWEN, Tolerated, "0.24.4 reads invalid UTF-8 as U+FFFD"),
+    row(QwenCode, &[703], LastMessage, QWEN, HidesHistory, "0.24.4 begins at the last record"),
+    row(QwenCode, &[703], NothingHidden, QWEN, Tolerated, "0.24.4 joins a record and its copy"),
+    row(
+        QwenCode,
+        &[703],
+        All,
+        QWEN,
+        HidesHistory,
+        "0.24.4 goes on at the first record with the id, and loses those between the two",
+    ),
+    row(
+        QwenCode,
+        &[701, 702, 704],
+        All,
+        QWEN,
+        HidesHistory,
+        "0.24.4 loses everything before a missing parent and before a cycle, and does not look beside \
+        the path",
+    ),
     row(
         Opencode,
         &[101],

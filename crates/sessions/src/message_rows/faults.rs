@@ -10,26 +10,20 @@ use crate::{records::RowDefect, rows::RowRecord};
 /// What of a message the agent cannot decode.
 pub(super) fn find(row_format: &RowFormat, source: &str, row: &RowRecord<'_>) -> Vec<RowDefect> {
     let name = format!("row `{}` of `{}`", row.id, row.table);
-    let is_broken =
-        |part: &Span| matches!(read_part(row_format, source, *part), PartReading::Broken);
     let (problem, repair, strategy) = match row.list(source) {
-        Some(_) => {
-            let parts = elements(source, row);
-            let broken = parts.iter().filter(|part| is_broken(part)).count();
-            match (broken, parts.len()) {
-                (0, _) => return Vec::new(),
-                (broken, all) if broken < all => (
-                    "holds a part that cannot be decoded",
-                    "loses that part; its other parts stay",
-                    Strategy::Drop,
-                ),
-                _ => (
-                    "holds no part that can be decoded",
-                    "is removed: it holds no content that can be read",
-                    Strategy::Drop,
-                ),
-            }
-        }
+        Some(_) => match (broken_parts(row_format, source, row), elements(source, row).len()) {
+            (0, _) => return Vec::new(),
+            (broken, all) if broken < all => (
+                "holds a part that cannot be decoded",
+                "loses that part; its other parts stay",
+                Strategy::Drop,
+            ),
+            _ => (
+                "holds no part that can be decoded",
+                "is removed: it holds no content that can be read",
+                Strategy::Drop,
+            ),
+        },
         None if readable_list(row_format, source, row).is_some() => {
             ("is not a JSON list", "is closed where it was cut off", Strategy::Recover)
         }
@@ -46,6 +40,13 @@ pub(super) fn find(row_format: &RowFormat, source: &str, row: &RowRecord<'_>) ->
         repair: format!("{name} {repair}"),
         fix: Fix::safe(strategy),
     }]
+}
+
+/// The number of parts that cannot be decoded.
+pub(super) fn broken_parts(row_format: &RowFormat, source: &str, row: &RowRecord<'_>) -> usize {
+    let is_broken =
+        |part: &Span| matches!(read_part(row_format, source, *part), PartReading::Broken);
+    elements(source, row).iter().filter(|part| is_broken(part)).count()
 }
 
 /// The parts of a row that can be decoded, as a list. A list that was cut off is closed first. `None`

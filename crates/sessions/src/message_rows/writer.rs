@@ -11,10 +11,14 @@ use foxwedge_json::{
     FieldChange, FieldChanges, JsonScanner, OutputChunk, SpliceWriter, quote, write_patched,
 };
 
-use super::{NewRow, RowFormat, faults::readable_list};
+use super::{
+    NewRow, RowFormat,
+    faults::{self, readable_list},
+};
 use crate::{
-    ParsedSession, SessionAgent,
+    ParsedSession, SessionAgent, crush,
     emit::FileEdits,
+    goose,
     row_fields::RowFields,
     rows::{RowRecord, read_row},
 };
@@ -185,16 +189,35 @@ pub(crate) fn repair_rows(
     edits: &mut FileEdits,
 ) {
     let source = session.log.source;
-    let defects = repair.body.fixed_defects.iter();
-    let defects = defects.filter_map(|&at| {
-        let defect = session.draft().body.defects.get(at)?;
-        (defect.code == 801).then_some(*session.chain.defect_records.get(at)?)
-    });
-    for record in defects {
-        let mut scan = JsonScanner::within(source, session.span(record));
-        let Ok(row) = read_row(&mut scan, source) else { continue };
+    for (record, row) in undecoded_rows(session, repair) {
         edits.changed.entry(record).or_insert_with(|| written_anew(row_format, source, &row));
     }
+}
+
+/// How many parts are removed because the agent cannot decode them.
+pub(crate) fn lost_parts(session: &ParsedSession<'_>, repair: &Repair<'_>) -> usize {
+    let row_format = match session.agent {
+        SessionAgent::Crush => &crush::ROWS,
+        SessionAgent::Goose => &goose::ROWS,
+        _ => return 0,
+    };
+    let source = session.log.source;
+    let rows = undecoded_rows(session, repair);
+    rows.map(|(_, row)| faults::broken_parts(row_format, source, &row)).sum()
+}
+
+/// The rows that the agent cannot decode, and that the repair changes.
+fn undecoded_rows<'s, 'a>(
+    session: &'s ParsedSession<'a>,
+    repair: &'s Repair<'_>,
+) -> impl Iterator<Item = (u32, RowRecord<'a>)> {
+    repair.body.fixed_defects.iter().filter_map(|&at| {
+        let defect = session.draft().body.defects.get(at)?;
+        let record = *session.chain.defect_records.get(at).filter(|_| defect.code == 801)?;
+        let source = session.log.source;
+        let row = read_row(&mut JsonScanner::within(source, session.span(record)), source);
+        Some((record, row.ok()?))
+    })
 }
 
 /// A row with the parts that can be decoded; empty if there is none.

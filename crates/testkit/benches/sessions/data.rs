@@ -92,6 +92,7 @@ impl Writer {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::Opencode
             | SessionAgent::Crush
             | SessionAgent::Goose
@@ -129,7 +130,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::Opencode | SessionAgent::Crush | SessionAgent::Goose | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Opencode | SessionAgent::Crush | SessionAgent::Goose | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::QwenCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
     }
 
@@ -154,6 +155,7 @@ impl Writer {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => {}
             SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),

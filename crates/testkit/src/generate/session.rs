@@ -7,6 +7,7 @@ mod cline;
 mod pi;
 mod copilot_cli;
 mod kimi_code;
+mod qwen_code;
 mod gemini_cli;
 mod message_rows;
 mod scribe;
@@ -43,7 +44,7 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
     let sound = random.chance(40);
     let format = match agent {
         "codex" => "openai-responses",
-        "gemini-cli" => "gemini",
+        "gemini-cli" | "qwen-code" => "gemini",
         "copilot-cli" | "kimi-code" => "openai-chat",
         _ => "anthropic",
     };
@@ -61,11 +62,12 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "copilot-cli" => copilot_cli::write(random, &list),
         "kimi-code" => kimi_code::write(random, &list),
         "gemini-cli" => gemini_cli::write(random, &list, old),
+        "qwen-code" => qwen_code::write(random, &list),
         "crush" | "goose" => message_rows::write(random, agent, &list),
         _ => panic!("nobody knows how `{agent}` writes"),
     };
     let damaged = random.chance(50);
-    let linked = ["claude-code", "neovate", "pi"].contains(&agent);
+    let linked = ["claude-code", "neovate", "pi", "qwen-code"].contains(&agent);
     let in_rows = ["crush", "goose"].contains(&agent);
     if damaged && in_rows {
         message_rows::damage(random, &mut written.records);

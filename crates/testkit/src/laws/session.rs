@@ -21,8 +21,20 @@ pub use judge::{RepairedSession, SessionVerdict, judge, see};
 use super::{LawBreach, LawCase, LawTally};
 use crate::{Random, SessionFile, session_file};
 
-/// The agents whose files are generated.
-pub const AGENTS: [SessionAgent; SessionAgent::ALL.len()] = SessionAgent::ALL;
+/// The agents whose files are generated. Sessions in a database are rows, as text.
+pub const AGENTS: [SessionAgent; 11] = [
+    SessionAgent::ClaudeCode,
+    SessionAgent::Codex,
+    SessionAgent::GeminiCli,
+    SessionAgent::Neovate,
+    SessionAgent::Cline,
+    SessionAgent::Pi,
+    SessionAgent::CopilotCli,
+    SessionAgent::KimiCode,
+    SessionAgent::QwenCode,
+    SessionAgent::Crush,
+    SessionAgent::Goose,
+];
 
 /// A session file case. The agent decides the format and the profile.
 pub fn case(seed: u64, agent: SessionAgent, policy: Policy, size: usize) -> LawCase {

@@ -384,13 +384,8 @@ fn groups(reading: &DocumentReading<'_>) -> Vec<CallGroup> {
         if first == end {
             continue;
         }
-        let wanted = if reading.layout == OracleLayout::Blocks {
-            OracleRole::User
-        } else {
-            OracleRole::Answer
-        };
         let mut last = end;
-        while reading.role(last) == Some(wanted) {
+        while reading.takes_results(last) {
             last += 1;
         }
         let home = if reading.layout == OracleLayout::Blocks { last.min(end + 1) } else { last };

@@ -82,11 +82,37 @@ pub fn violations(
     tail_pending: bool,
     document: &Value,
 ) -> Vec<RuleViolation> {
-    let (Some(format), Some(profile)) = (TestFormat::named(format), OracleProfile::named(profile))
-    else {
-        return Vec::new();
-    };
-    let mut reading = DocumentReading::new(format, document);
+    match (TestFormat::named(format), OracleProfile::named(profile)) {
+        (Some(format), Some(profile)) => {
+            judge(DocumentReading::new(format, document), profile, tail_pending)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The same for a list of messages in which results have messages of their own: a user message
+/// without a result is no place for results, and ends the place before it.
+pub fn violations_in_rows(
+    format: &str,
+    profile: &str,
+    tail_pending: bool,
+    messages: &Value,
+) -> Vec<RuleViolation> {
+    match (TestFormat::named(format), OracleProfile::named(profile)) {
+        (Some(format), Some(profile)) => {
+            let reading = DocumentReading::new(format, messages);
+            judge(DocumentReading { results_apart: true, ..reading }, profile, tail_pending)
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn judge(
+    mut reading: DocumentReading<'_>,
+    profile: OracleProfile,
+    tail_pending: bool,
+) -> Vec<RuleViolation> {
+    let format = reading.format;
     unknown::set_unknown_apart(format, reading.layout, &mut reading.messages);
     let matching = CallMatching::new(&reading);
     let case = RuleCase { reading, matching, profile, tail_pending };

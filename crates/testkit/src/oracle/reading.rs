@@ -40,6 +40,8 @@ pub(super) struct DocumentReading<'a> {
     pub(super) list: Option<&'a Vec<Value>>,
     pub(super) request: bool,
     pub(super) stateful: bool,
+    /// Results have messages of their own.
+    pub(super) results_apart: bool,
     pub(super) messages: Vec<OracleMessage<'a>>,
 }
 
@@ -116,7 +118,19 @@ impl<'a> DocumentReading<'a> {
         }
         let stateful =
             continues(root, request) || (format == TestFormat::Responses && refers(elements));
-        Self { format, layout, root, list, request, stateful, messages }
+        let results_apart = false;
+        Self { format, layout, root, list, request, stateful, results_apart, messages }
+    }
+
+    /// Whether the results of a turn can be in the message at `index`.
+    pub(super) fn takes_results(&self, index: usize) -> bool {
+        self.messages.get(index).is_some_and(|message| match self.layout {
+            OracleLayout::Blocks => {
+                let is_place = !self.results_apart || message.has(OracleBlockKind::Answer);
+                message.role == OracleRole::User && is_place
+            }
+            OracleLayout::Chat | OracleLayout::Items => message.role == OracleRole::Answer,
+        })
     }
 
     /// The role at `index`, if there is such a message.

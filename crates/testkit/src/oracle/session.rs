@@ -13,6 +13,7 @@ mod cline;
 mod pi;
 mod copilot_cli;
 mod kimi_code;
+mod qwen_code;
 mod gemini_cli;
 mod message_rows;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "kimi-code" => kimi_code::view(&lines::records(bytes)),
         "pi" => linked::view(&pi::renamed(&lines::records(bytes)), &pi::MANNER),
         "gemini-cli" => gemini_cli::view(bytes),
+        "qwen-code" => qwen_code::view(&lines::records(bytes)),
         "crush" | "goose" => message_rows::view(agent, &lines::records(bytes)),
         _ => SessionConversation::default(),
     }
@@ -79,6 +81,7 @@ pub fn plain_walk(agent: &str, bytes: &[u8]) -> Option<Vec<usize>> {
         "pi" => {
             return Some(linked::plain_walk(&pi::renamed(&lines::records(bytes)), &pi::MANNER));
         }
+        "qwen-code" => return Some(qwen_code::walk(&lines::records(bytes))),
         _ => return None,
     };
     Some(linked::plain_walk(&lines::records(bytes), manner))

@@ -87,6 +87,7 @@ fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
             | SessionAgent::Pi
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
+            | SessionAgent::QwenCode
             | SessionAgent::AiSdkUi
             | SessionAgent::AiSdkModel => continue,
             SessionAgent::GeminiCli => {

@@ -24,6 +24,7 @@ pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::AiSdkUi
         | SessionAgent::AiSdkModel => Vec::new(),
         SessionAgent::Cline => return (Value::Array(cline()).to_string() + "\n").into_bytes(),

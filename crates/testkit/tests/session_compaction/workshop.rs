@@ -102,6 +102,7 @@ pub(crate) fn joined(agent: SessionAgent, list: &str) -> Vec<Value> {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::Opencode
         | SessionAgent::Crush
         | SessionAgent::Goose
@@ -219,6 +220,7 @@ pub(crate) fn continued(agent: SessionAgent, bytes: &[u8], words: &str) -> Vec<u
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::Opencode
         | SessionAgent::Crush
         | SessionAgent::Goose

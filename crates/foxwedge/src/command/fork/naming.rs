@@ -23,6 +23,7 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
@@ -45,6 +46,7 @@ pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
         | SessionAgent::Codex
         | SessionAgent::GeminiCli
         | SessionAgent::CopilotCli
+        | SessionAgent::QwenCode
             if !is_uuid(id) =>
         {
             "a UUID, such as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
@@ -70,7 +72,9 @@ fn is_uuid(id: &str) -> bool {
 pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<PathBuf> {
     let name = original.file_name()?.to_str()?;
     let name = match agent {
-        SessionAgent::ClaudeCode | SessionAgent::Neovate => format!("{id}.jsonl"),
+        SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::QwenCode => {
+            format!("{id}.jsonl")
+        }
         SessionAgent::Codex => {
             const TIME: usize = "0000-00-00T00-00-00".len();
             let time = name.strip_prefix("rollout-")?.get(..TIME)?;

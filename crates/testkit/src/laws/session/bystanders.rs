@@ -54,6 +54,15 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
         {
             AllowedChange::Message
         }
+        SessionAgent::QwenCode if record["subtype"] == "chat_compression" => AllowedChange::Whole,
+        SessionAgent::QwenCode if record["subtype"] == "session_artifact_event" => {
+            AllowedChange::Other
+        }
+        SessionAgent::QwenCode => match record["type"].as_str() {
+            Some("user" | "assistant" | "tool_result") => AllowedChange::Message,
+            Some("system") => AllowedChange::Note,
+            _ => AllowedChange::Other,
+        },
         SessionAgent::Crush | SessionAgent::Goose if record["table"] == "messages" => {
             AllowedChange::Message
         }

@@ -6,12 +6,12 @@ use super::judge::{SessionVerdict, breach, repaired, see, shown_bytes, sound};
 use crate::laws::LawCase;
 
 /// Checks that the file can be read and repaired wherever it ends: after any line, and at every
-/// `step` bytes of the last two lines.
+/// `step` bytes of the last two lines. Rows of a database end nowhere else.
 ///
 /// # Errors
 /// The first cut at which it cannot.
 pub fn every_cut(case: &LawCase, agent: SessionAgent, bytes: &[u8], step: usize) -> SessionVerdict {
-    at(case, agent, bytes, &cuts(bytes, step))
+    at(case, agent, bytes, &cuts(agent, bytes, step))
 }
 
 /// The same at a few of these cuts; at all of them for one file in a hundred.
@@ -19,7 +19,7 @@ pub(super) fn judge(case: &LawCase, agent: SessionAgent, bytes: &[u8]) -> Sessio
     if see(agent, &case.question(), bytes).is_err() {
         return Ok(());
     }
-    let cuts = cuts(bytes, 1);
+    let cuts = cuts(agent, bytes, 1);
     if case.seed.is_multiple_of(100) {
         return at(case, agent, bytes, &cuts);
     }
@@ -29,8 +29,11 @@ pub(super) fn judge(case: &LawCase, agent: SessionAgent, bytes: &[u8]) -> Sessio
     at(case, agent, bytes, &few)
 }
 
-fn cuts(bytes: &[u8], step: usize) -> Vec<usize> {
+fn cuts(agent: SessionAgent, bytes: &[u8], step: usize) -> Vec<usize> {
     let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
+    if agent.is_in_database() {
+        return ends.iter().map(|at| at + 1).collect();
+    }
     let last = ends.len().checked_sub(3).map_or(0, |at| ends[at]);
     ends.iter().map(|at| at + 1).chain((last..bytes.len()).step_by(step)).collect()
 }

@@ -11,7 +11,7 @@ use super::{bystanders, conserving, ordinals};
 use crate::{
     RuleViolation, SessionConversation, SessionFile,
     laws::{LawCase, LawTally},
-    plain_walk, session_view, told, violations,
+    plain_walk, session_view, told, violations, violations_in_rows,
 };
 
 /// The name of a broken law, and what was observed.
@@ -192,7 +192,9 @@ fn complaints(case: &LawCase, conversation: &SessionConversation) -> Vec<RuleVio
     let options = case.question();
     let pending = case.policy.tail == TailPolicy::Pending || conversation.deferred;
     let messages = conversation.messages.iter().map(|message| as_sent(case, message)).collect();
-    let judged = violations(case.wire.name(), case.profile.name(), pending, &messages);
+    let in_rows = case.agent.is_some_and(SessionAgent::is_in_database);
+    let judge = if in_rows { violations_in_rows } else { violations };
+    let judged = judge(case.wire.name(), case.profile.name(), pending, &messages);
     judged.into_iter().filter(|violation| options.rules.has(violation.code)).collect()
 }
 
@@ -297,7 +299,7 @@ fn reached(
         let Some(pair) = after.messages.get(at..at + 2) else { break };
         let pair = turn(pair);
         let same = |list: &[Value]| list.windows(2).any(|old| turn(old) == pair);
-        let reply = pair[0]["role"] == "assistant";
+        let reply = pair[0]["role"] == "assistant" || pair[0]["role"] == "model";
         // Turns that were not repaired are left to agents that also look beside the path.
         let left =
             agent == SessionAgent::ClaudeCode && (same(&before.messages) || same(&session.history));

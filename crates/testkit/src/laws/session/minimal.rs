@@ -40,7 +40,7 @@ fn meaning(
     let all = lines(bytes);
     let is_message = |line: &&[u8]| {
         let record: Value = serde_json::from_slice(line).unwrap_or_default();
-        ["user", "assistant", "message"].iter().any(|kind| record["type"] == *kind)
+        ["user", "assistant", "tool_result", "message"].iter().any(|kind| record["type"] == *kind)
     };
     // A path of the same length that misses a message is another one.
     let walked = plain_walk(agent.name(), bytes).map(|walk| {
@@ -184,7 +184,9 @@ impl RecordLinkChanges {
         let same = same.map(|(id, _)| id.clone()).collect();
         let parents = lines.iter().filter_map(|line| {
             let record: Value = serde_json::from_slice(line).ok()?;
-            let speaks = record["message"]["role"] == "assistant" || record["role"] == "assistant";
+            let speaks = ["assistant", "model"]
+                .iter()
+                .any(|role| record["message"]["role"] == *role || record["role"] == *role);
             let speaks = speaks && record["isApiErrorMessage"] != true;
             let is_message = record.get("message").is_some() || record.get("role").is_some();
             let parent = parent(&record).as_str().map(str::to_owned);
@@ -275,7 +277,8 @@ impl RecordLinkChanges {
         let parent_new = to.is_some_and(|id| !self.same.contains(&id));
         let (old, new) = (unlinked(old), unlinked(new));
         // Messages that the agent shows but does not send are not messages either.
-        let is_error = old.get("isApiErrorMessage").is_some_and(|it| *it == true);
+        let failed = ["error", "aborted"].iter().any(|end| old["message"]["stopReason"] == *end);
+        let is_error = failed || old.get("isApiErrorMessage").is_some_and(|it| *it == true);
         let silent = is_error || old.get("message").is_none() && old.get("role").is_none();
         let aside = relinks && silent;
         new == old && (parent_gone || parent_new || aside) || old.get("compactMetadata").is_some()

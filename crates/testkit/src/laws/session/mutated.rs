@@ -21,7 +21,7 @@ use super::{
 use crate::{
     Random, all_text,
     laws::{LawBreach, LawCase, LawOptions, LawTally},
-    link_names, mutated_session, session_file,
+    link_names, mutated_rows, mutated_session, session_file,
 };
 
 /// Runs all cases in sequence, with the agents taking turns.
@@ -45,13 +45,17 @@ pub fn run(seed: u64, agent: SessionAgent, size: usize, tally: &mut LawTally) {
         case.policy = Policy::default();
     }
     let generated = file(&case, agent);
-    let other = *random.pick(&AGENTS);
+    // Rows of a database get into no file.
+    let files: Vec<SessionAgent> =
+        AGENTS.into_iter().filter(|agent| !agent.is_in_database()).collect();
+    let other = *random.pick(&files);
     let stranger = session_file(&mut random, other.name(), 4);
     let bytes = match agent {
         SessionAgent::Pi => {
             let renamed = link_names::without_pi_names(&generated.bytes);
             link_names::with_pi_names(&mutated_session(&mut random, &renamed, &stranger.bytes))
         }
+        SessionAgent::Crush | SessionAgent::Goose => mutated_rows(&mut random, &generated.bytes),
         _ => mutated_session(&mut random, &generated.bytes, &stranger.bytes),
     };
     if let Err((law, what)) = judge(&case, agent, &bytes, tally) {
@@ -378,6 +382,7 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         | SessionAgent::Pi
         | SessionAgent::CopilotCli
         | SessionAgent::KimiCode
+        | SessionAgent::QwenCode
         | SessionAgent::Opencode
         | SessionAgent::Crush
         | SessionAgent::Goose

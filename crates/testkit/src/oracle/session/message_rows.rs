@@ -23,8 +23,13 @@ pub(super) fn view(agent: &str, records: &[LineRecord]) -> SessionConversation {
             "crush" => parts.iter().filter_map(crush_block).collect(),
             _ => parts.iter().filter_map(goose_block).collect(),
         };
-        let is_sent = |block: &Value| block["type"] != "text" || block["text"] != "";
-        if content.iter().any(is_sent) {
+        let is_full = |block: &Value| block["type"] != "text" || block["text"] != "";
+        let is_sent = match (agent, value["columns"]["role"].as_str()) {
+            ("crush", Some("user")) => !parts.is_empty(),
+            ("crush", Some("tool")) => content.iter().any(|block| block["type"] == "tool_result"),
+            _ => content.iter().any(is_full),
+        };
+        if is_sent {
             conversation.push(*line, json!({"role": role, "content": content}));
         }
     }
@@ -34,9 +39,11 @@ pub(super) fn view(agent: &str, records: &[LineRecord]) -> SessionConversation {
 fn crush_block(part: &Value) -> Option<Value> {
     let data = &part["data"];
     match part["type"].as_str()? {
-        "text" => Some(json!({"type": "text", "text": data["text"].as_str()?})),
+        // A text that is null or missing is empty.
+        "text" => Some(json!({"type": "text", "text": data["text"].as_str().unwrap_or_default()})),
         "tool_call" => {
-            let input: Value = serde_json::from_str(data["input"].as_str()?).unwrap_or_default();
+            let input = data["input"].as_str().unwrap_or_default();
+            let input: Value = serde_json::from_str(input).unwrap_or_default();
             let input = if input.is_object() { input } else { json!({}) };
             Some(
                 json!({"type": "tool_use", "id": data["id"], "name": data["name"], "input": input}),
