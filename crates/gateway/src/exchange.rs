@@ -392,6 +392,7 @@ async fn claim_session(
             owner: &request.caller.owner,
             selector,
             chain: &prepared.chain,
+            traits: prepared.traits,
             scope: *scope,
             fingerprint: *fingerprint,
             retry_mark: *retry_mark,

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use foxwedge_core::{Format, PartKind, Report};
 use foxwedge_formats::{
-    OutlinedDocument, ReadError, RequestEnvelope, outline_options, position, read, read_within,
-    text,
+    OutlinedDocument, ReadError, RequestEnvelope, digest::ConversationDigest, outline_options,
+    position, read, read_within, text,
 };
 use serde_json::json;
 
@@ -18,6 +18,7 @@ use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
     config::ModelRoute,
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
+    session::ConversationTraits,
 };
 use foxwedge_upstream::{UpstreamTransport, send::UpstreamOperation};
 
@@ -40,6 +41,8 @@ pub(super) struct RoutedRequest {
     pub(super) referable_body: Option<Bytes>,
     /// The digests of the conversation, one per message.
     pub(super) chain: Vec<u128>,
+    /// What tells the conversation from others under the same name.
+    pub(super) traits: ConversationTraits,
     /// Ids of the calls whose results end the history.
     pub(super) answered_calls: Vec<Arc<str>>,
     /// Those of them whose result is marked as an error.
@@ -125,12 +128,20 @@ fn prepare_body(
 
     let envelope = &reading.envelope;
     let counts_only = request.endpoint.operation() == UpstreamOperation::CountTokens;
+    let chain = if counts_only { Vec::new() } else { reading.message_digests(identity.scope) };
+    let answered_calls = answered_call_ids(&reading, |_| true);
+    let traits = ConversationTraits {
+        opening: opening_digest(&chain, identity.scope).filter(|_| !envelope.is_stateful()),
+        has_tools: reading.draft.body.tools,
+        has_results: !answered_calls.is_empty(),
+    };
     Ok(RoutedRequest {
         stream: request.endpoint.streams().or(envelope.stream).unwrap_or(false),
         include_usage: envelope.include_usage.unwrap_or(false) || from != Format::OpenaiChat,
         max_output: envelope.max_output,
-        chain: if counts_only { Vec::new() } else { reading.message_digests(identity.scope) },
-        answered_calls: answered_call_ids(&reading, |_| true),
+        chain,
+        traits,
+        answered_calls,
         failed_calls: failed_call_ids(&reading, from),
         identity,
         referable_body: (!stored_upstream
@@ -143,6 +154,12 @@ fn prepare_body(
         format,
         guarded,
     })
+}
+
+/// The digest after the first message. Instructions have none.
+fn opening_digest(chain: &[u128], scope: u128) -> Option<u128> {
+    let empty = ConversationDigest::new(scope).value();
+    chain.iter().copied().find(|value| *value != empty)
 }
 
 /// The format of the upstream request: the client's own, if the upstream supports it.

@@ -163,6 +163,7 @@ impl ResponseRelay {
                 let reply = &collection.reply;
                 let tip = digest::reply(reply, self.prefix_digest);
                 work.remember_reply(reply);
+                work.note_calls(reply);
                 let body = self.sent.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
                 let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
