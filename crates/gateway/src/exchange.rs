@@ -24,6 +24,7 @@ use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 use crate::{
     ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
     RequestSummary,
+    active_config::{ActiveConfig, ConfigCell},
     config::GatewayConfig,
     metrics::Metrics,
     record::{GatewayRecorder, RecordingStart},
@@ -33,11 +34,7 @@ use crate::{
     trace::ChatTracer,
 };
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
-use foxwedge_upstream::{
-    UpstreamTransport,
-    http::{HttpClient, HttpSettings},
-    send::RetryBudget,
-};
+use foxwedge_upstream::UpstreamTransport;
 use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
@@ -54,8 +51,7 @@ pub struct GatewayEngine {
 }
 
 pub(crate) struct EngineShared {
-    pub(crate) config: Arc<GatewayConfig>,
-    pub(crate) client: HttpClient,
+    pub(crate) config: ConfigCell,
     pub(crate) token_counters: Arc<TokenCounters>,
     /// Summaries written by models.
     summaries: Arc<Mutex<SummaryCache>>,
@@ -64,8 +60,6 @@ pub(crate) struct EngineShared {
     pub(crate) sessions: SessionIndex,
     pub(crate) agents: AgentPool,
     pub(crate) recorder: GatewayRecorder,
-    /// The retry budget of each upstream.
-    retry_budgets: HashMap<Arc<str>, RetryBudget>,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: ChatTracer,
     /// Stops runs in progress, by run id.
@@ -109,14 +103,7 @@ impl GatewayEngine {
         config: Arc<GatewayConfig>,
         store: Arc<AnyStore>,
     ) -> Result<GatewayEngine, EngineError> {
-        let times = config.timeouts;
-        let client = HttpClient::new(HttpSettings {
-            connect: times.upstream_connect,
-            first_byte: times.upstream_first_byte,
-            idle: times.stream_idle,
-            ..HttpSettings::default()
-        })
-        .with_network(&config.network);
+        let active = ActiveConfig::new(config.clone());
         let metrics = Metrics::new();
         let sessions = SessionIndex::new(config.sessions);
         let (recorder, heads) = GatewayRecorder::start_as(
@@ -128,7 +115,7 @@ impl GatewayEngine {
         )
         .await?;
         sessions.load(heads);
-        let tracer = ChatTracer::start(&config.telemetry, client.clone(), metrics.clone());
+        let tracer = ChatTracer::start(&config.telemetry, active.client.clone(), metrics.clone());
         let agents = AgentPool::new(config.sessions.call_timeout);
         if config
             .upstreams
@@ -138,18 +125,14 @@ impl GatewayEngine {
             agents.sweep().await;
         }
         let response_items = ResponseItemCache::new(config.sessions.reply_cache);
-        let upstreams = config.upstreams.iter();
-        let retry_budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
         let inner = Arc::new(EngineShared {
-            config,
-            client,
+            config: ConfigCell::new(active),
             token_counters: Arc::default(),
             summaries: Arc::default(),
             response_items,
             sessions,
             agents,
             recorder,
-            retry_budgets,
             metrics,
             tracer,
             stop_senders: Mutex::default(),
@@ -227,9 +210,15 @@ impl GatewayEngine {
         &self.inner.sessions
     }
 
-    /// The configuration.
-    pub fn config(&self) -> &Arc<GatewayConfig> {
-        &self.inner.config
+    /// The configuration in use.
+    pub fn config(&self) -> Arc<GatewayConfig> {
+        self.inner.config()
+    }
+
+    /// Uses another configuration for all requests that begin from now on. Settings that only a
+    /// start can change keep their values.
+    pub fn set_config(&self, config: GatewayConfig) {
+        self.inner.config.replace(config);
     }
 
     /// Waits until everything queued is written. No request may follow.
@@ -244,9 +233,16 @@ impl GatewayEngine {
     }
 }
 
+impl EngineShared {
+    /// The configuration in use.
+    pub(crate) fn config(&self) -> Arc<GatewayConfig> {
+        self.config.get().config.clone()
+    }
+}
+
 /// Removes expired state, for as long as the engine exists.
 async fn sweep(inner: std::sync::Weak<EngineShared>) {
-    let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
+    let Some(config) = inner.upgrade().map(|inner| inner.config().sessions) else { return };
     let interval = (config.session_ttl.min(config.reply_ttl) / 4)
         .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
     loop {
@@ -254,7 +250,7 @@ async fn sweep(inner: std::sync::Weak<EngineShared>) {
         let Some(inner) = inner.upgrade() else { return };
         inner.sessions.sweep();
         inner.recorder.sweep();
-        inner.client.close_expired_connections();
+        inner.config.get().client.close_expired_connections();
     }
 }
 

@@ -44,6 +44,7 @@
 
 mod accept;
 mod access;
+mod active_config;
 mod api;
 mod api_error;
 mod api_request;
@@ -64,6 +65,7 @@ mod log;
 pub mod metrics;
 mod models;
 pub mod record;
+mod reload;
 mod request_body;
 mod request_context;
 mod request_id;
@@ -83,6 +85,7 @@ pub use exchange::{EngineError, GatewayEngine};
 pub use foxwedge_agents::{AgentCounts, AgentQuestion, PermissionDecision, PermissionKind};
 pub use gateway_request::{GatewayRequest, GatewayResponse, RequestCaller, RequestSummary};
 pub use guard::{FindingTally, GuardAction, GuardedRequest};
+pub use reload::{ConfigReloader, ReloadOutcome};
 pub use response_body::{HttpReply, ResponseBody};
 pub use scripted::serve_scripted;
 pub use serve::{GatewayServer, ServeError, serve};

@@ -24,6 +24,7 @@ use crate::{AgentCounts, FindingTally, GuardAction, session::SessionStats};
 
 pub use labels::{
     ByteDirection, ConnectionRefusal, DroppedItem, GaugeGuard, MetricAction, MetricRoute,
+    ReloadResult,
 };
 
 /// The metrics of one process. Cheap to clone; clones share state.
@@ -56,6 +57,7 @@ struct MetricsShared {
     known_upstreams: RwLock<Vec<(Box<str>, Vec<Counter>)>>,
     retries: LabeledCounter<1>,
     dropped: Vec<Counter>,
+    reloads: Vec<Counter>,
 }
 
 /// How sessions are matched.
@@ -83,6 +85,7 @@ impl Metrics {
         let runs = LabeledCounter::default();
         let refused = LabeledCounter::default();
         let dropped = LabeledCounter::default();
+        let reloads = LabeledCounter::default();
         let counter = |family: &LabeledCounter<1>, key, value: &'static str| {
             family.get_or_create_owned(&[(key, value.into())])
         };
@@ -111,6 +114,7 @@ impl Metrics {
                 .map(|why| counter(&refused, "why", why.name()))
                 .into(),
             dropped: DroppedItem::ALL.map(|what| counter(&dropped, "what", what.name())).into(),
+            reloads: ReloadResult::ALL.map(|it| counter(&reloads, "result", it.name())).into(),
             overhead: Histogram::new(OVERHEAD_BUCKETS),
             findings: Family::default(),
             repairs: Family::default(),
@@ -191,6 +195,7 @@ impl Metrics {
         );
         registry_ref.register("retries", "Retried requests to upstreams", inner.retries.clone());
         registry_ref.register("dropped", "Items dropped because a queue was full", dropped);
+        registry_ref.register("config_reloads", "Reloads of the configuration", reloads);
         Metrics(Arc::new(MetricsShared { registry, ..inner }))
     }
 
@@ -335,6 +340,11 @@ impl Metrics {
         add_to_counter(self.0.dropped.get(item as usize), count);
     }
 
+    /// Counts a reload of the configuration.
+    pub fn count_reload(&self, result: ReloadResult) {
+        add_to_counter(self.0.reloads.get(result as usize), 1);
+    }
+
     /// All metrics, as OpenMetrics text.
     pub fn render(&self) -> String {
         let mut text = String::with_capacity(8 << 10);
@@ -393,6 +403,7 @@ mod tests {
         metrics.count_upstream("main", Some(http::StatusCode::OK));
         metrics.count_retry("main");
         metrics.count_dropped(DroppedItem::Records, 6);
+        metrics.count_reload(ReloadResult::Refused);
         let connection = metrics.track_connection();
         let text = metrics.render();
         for line in [
@@ -420,6 +431,7 @@ mod tests {
             r#"foxwedge_upstream_requests_total{upstream="main",status="2xx"} 2"#,
             r#"foxwedge_retries_total{upstream="main"} 1"#,
             r#"foxwedge_dropped_total{what="records"} 6"#,
+            r#"foxwedge_config_reloads_total{result="refused"} 1"#,
             "# EOF",
         ] {
             assert!(text.lines().any(|other| other == line), "`{line}` is missing in:\n{text}");

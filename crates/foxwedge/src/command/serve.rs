@@ -5,6 +5,7 @@ pub(crate) mod token;
 mod config_summary;
 mod config_listing;
 mod startup_messages;
+mod reload;
 mod start;
 
 use std::process::ExitCode;
@@ -17,7 +18,8 @@ use foxwedge_local::output;
 /// Serves until a signal stops it.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let (check, print) = (args.check_config, args.print_config);
-    let loaded = match config::read(&flags(args), &LocalEnvironment) {
+    let flags = flags(args);
+    let loaded = match config::read(&flags, &LocalEnvironment) {
         Ok(loaded) => loaded,
         Err(error) => return Ok(config_errors::report_refused(&error)),
     };
@@ -30,7 +32,7 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         output::write_stdout(&config_summary::draw(&loaded))?;
         return Ok(ExitCode::SUCCESS);
     }
-    start::run(loaded)
+    start::run(loaded, flags)
 }
 
 fn flags(args: ServeArgs) -> ConfigFlags {

@@ -70,8 +70,9 @@ fn prepare_body(
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     // The route decides how closely to parse; most routes need the default.
     let default_options = outline_options(foxwedge_core::Profile::for_format(from));
+    let config = engine.config();
     let mut reading =
-        read_within(source, from, default_options, engine.config.limits.history_messages)
+        read_within(source, from, default_options, config.limits.history_messages)
             .map_err(|error| unreadable_body_error(&body, &error))?;
     if let Some(model) = &request.path_model {
         reading.draft.body.model = Some(Cow::Owned(model.to_string()));
@@ -86,13 +87,11 @@ fn prepare_body(
         );
     }
     let identity = {
-        let replay_policy = engine.config.sessions.retries;
+        let replay_policy = config.sessions.retries;
         identify(request, envelope, &requested_model, replay_policy, &engine.sessions)?
     };
-    let route = engine
-        .config
-        .route(&requested_model)
-        .ok_or_else(|| unknown_model_error(&requested_model))?;
+    let route =
+        config.route(&requested_model).ok_or_else(|| unknown_model_error(&requested_model))?;
     let model: Arc<str> =
         route.upstream_model.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
     let format = upstream_wire(&route, from);

@@ -80,6 +80,28 @@ impl From<GatewayEndpoint> for MetricRoute {
     }
 }
 
+/// The result of a reload of the configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReloadResult {
+    /// The new configuration is in use.
+    Applied,
+    /// The configuration has errors, and nothing changed.
+    Refused,
+}
+
+impl ReloadResult {
+    /// Every result.
+    pub const ALL: [ReloadResult; 2] = [ReloadResult::Applied, ReloadResult::Refused];
+
+    /// The name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReloadResult::Applied => "applied",
+            ReloadResult::Refused => "refused",
+        }
+    }
+}
+
 /// The guard action of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricAction {

@@ -26,7 +26,7 @@ pub(super) async fn read_full_reply(
     incoming: IncomingBody,
     mut work: ReplyInFlight,
 ) -> Result<GatewayBody, ApiError> {
-    let max_bytes = reply.engine.config.limits.whole_reply;
+    let max_bytes = reply.engine.config().limits.whole_reply;
     let read = tokio::select! {
         biased;
         _ = &mut work.stop_guard.stop => None,

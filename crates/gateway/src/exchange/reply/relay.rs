@@ -64,10 +64,8 @@ impl ResponseRelay {
         headers: &HeaderMap,
     ) -> ResponseRelay {
         let (from, to) = (prepared.format, request.endpoint.format());
-        let limits = StreamLimits {
-            frame: engine.config.limits.stream_event,
-            held: engine.config.limits.whole_reply,
-        };
+        let limits = engine.config().limits;
+        let limits = StreamLimits { frame: limits.stream_event, held: limits.whole_reply };
         let mode = if from == to {
             RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
         } else {

@@ -1,0 +1,104 @@
+//! The configuration in use, and what is made from it. A reload replaces it as a whole; requests in
+//! progress keep what they began with.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use foxwedge_upstream::{
+    http::{HttpClient, HttpSettings},
+    send::RetryBudget,
+};
+
+use crate::config::{GatewayConfig, GatewayLimits, GatewayTimeouts};
+
+/// The configuration in use.
+pub(crate) struct ActiveConfig {
+    pub(crate) config: Arc<GatewayConfig>,
+    /// The client for all upstreams.
+    pub(crate) client: HttpClient,
+    /// The retry budget of each upstream.
+    retry_budgets: HashMap<Arc<str>, Arc<RetryBudget>>,
+}
+
+/// Holds the configuration in use.
+pub(crate) struct ConfigCell(RwLock<Arc<ActiveConfig>>);
+
+impl ActiveConfig {
+    pub(crate) fn new(config: Arc<GatewayConfig>) -> ActiveConfig {
+        let times = config.timeouts;
+        let client = HttpClient::new(HttpSettings {
+            connect: times.upstream_connect,
+            first_byte: times.upstream_first_byte,
+            idle: times.stream_idle,
+            ..HttpSettings::default()
+        })
+        .with_network(&config.network);
+        let upstreams = config.upstreams.iter();
+        let retry_budgets = upstreams.map(|it| (it.name.clone(), Arc::default())).collect();
+        ActiveConfig { config, client, retry_budgets }
+    }
+
+    /// The configuration that follows this one. Upstreams keep their retry budgets; idle
+    /// connections are closed, because proxies and certificates may have changed.
+    fn followed_by(&self, config: GatewayConfig) -> ActiveConfig {
+        let mut next = ActiveConfig::new(Arc::new(with_fixed_settings(config, &self.config)));
+        for (name, budget) in &mut next.retry_budgets {
+            if let Some(known) = self.retry_budgets.get(name) {
+                *budget = known.clone();
+            }
+        }
+        next
+    }
+
+    pub(crate) fn retry_budget(&self, upstream: &str) -> Option<&RetryBudget> {
+        self.retry_budgets.get(upstream).map(|budget| &**budget)
+    }
+}
+
+impl ConfigCell {
+    pub(crate) fn new(active: ActiveConfig) -> ConfigCell {
+        ConfigCell(RwLock::new(Arc::new(active)))
+    }
+
+    /// The configuration in use.
+    pub(crate) fn get(&self) -> Arc<ActiveConfig> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Uses another configuration for all requests that begin from now on.
+    pub(crate) fn replace(&self, config: GatewayConfig) {
+        let mut active = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *active = Arc::new(active.followed_by(config));
+    }
+}
+
+/// A new configuration with the settings of the running one that only a start can change. They are
+/// those of `config::FIXED_SETTINGS`.
+fn with_fixed_settings(new: GatewayConfig, running: &GatewayConfig) -> GatewayConfig {
+    let (limits, timeouts) = (running.limits, running.timeouts);
+    GatewayConfig {
+        listen: running.listen,
+        store: running.store.clone(),
+        sessions: running.sessions,
+        record: running.record,
+        telemetry: running.telemetry.clone(),
+        console: running.console,
+        limits: GatewayLimits {
+            request_head: limits.request_head,
+            connections: limits.connections,
+            connections_per_address: limits.connections_per_address,
+            requests_per_owner: limits.requests_per_owner,
+            ..new.limits
+        },
+        timeouts: GatewayTimeouts {
+            request_head: timeouts.request_head,
+            keep_alive: timeouts.keep_alive,
+            client_write: timeouts.client_write,
+            shutdown: timeouts.shutdown,
+            ..new.timeouts
+        },
+        ..new
+    }
+}
