@@ -8,7 +8,7 @@ use std::{
 
 use foxwedge_upstream::{
     http::{HttpClient, HttpSettings},
-    send::RetryBudget,
+    send::{CircuitBreaker, RetryBudget},
 };
 
 use crate::config::{GatewayConfig, GatewayLimits, GatewayTimeouts};
@@ -18,8 +18,15 @@ pub(crate) struct ActiveConfig {
     pub(crate) config: Arc<GatewayConfig>,
     /// The client for all upstreams.
     pub(crate) client: HttpClient,
-    /// The retry budget of each upstream.
-    retry_budgets: HashMap<Arc<str>, Arc<RetryBudget>>,
+    /// The health of each upstream.
+    health: HashMap<Arc<str>, Arc<UpstreamHealth>>,
+}
+
+/// What limits the requests to an upstream that fails.
+#[derive(Default)]
+struct UpstreamHealth {
+    retry_budget: RetryBudget,
+    circuit_breaker: CircuitBreaker,
 }
 
 /// Holds the configuration in use.
@@ -36,24 +43,29 @@ impl ActiveConfig {
         })
         .with_network(&config.network);
         let upstreams = config.upstreams.iter();
-        let retry_budgets = upstreams.map(|it| (it.name.clone(), Arc::default())).collect();
-        ActiveConfig { config, client, retry_budgets }
+        let health = upstreams.map(|it| (it.name.clone(), Arc::default())).collect();
+        ActiveConfig { config, client, health }
     }
 
-    /// The configuration that follows this one. Upstreams keep their retry budgets; idle
-    /// connections are closed, because proxies and certificates may have changed.
+    /// The configuration that follows this one. What is known about the health of
+    /// upstreams is kept. Idle connections are closed, because proxies and certificates may have
+    /// changed.
     fn followed_by(&self, config: GatewayConfig) -> ActiveConfig {
         let mut next = ActiveConfig::new(Arc::new(with_fixed_settings(config, &self.config)));
-        for (name, budget) in &mut next.retry_budgets {
-            if let Some(known) = self.retry_budgets.get(name) {
-                *budget = known.clone();
+        for (name, health) in &mut next.health {
+            if let Some(known) = self.health.get(name) {
+                *health = known.clone();
             }
         }
         next
     }
 
     pub(crate) fn retry_budget(&self, upstream: &str) -> Option<&RetryBudget> {
-        self.retry_budgets.get(upstream).map(|budget| &**budget)
+        self.health.get(upstream).map(|health| &health.retry_budget)
+    }
+
+    pub(crate) fn circuit_breaker(&self, upstream: &str) -> Option<&CircuitBreaker> {
+        self.health.get(upstream).map(|health| &health.circuit_breaker)
     }
 }
 

@@ -219,4 +219,6 @@ pub struct ModelRoute {
     pub guard: GuardConfig,
     /// The context window in tokens, if it differs from the built-in one.
     pub context_window: Option<u64>,
+    /// Routes of the same model that are used, in this order, while this one fails.
+    pub fallbacks: Vec<Arc<ModelRoute>>,
 }

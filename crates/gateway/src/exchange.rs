@@ -5,6 +5,7 @@ mod prepare;
 mod request_span;
 mod reply_in_flight;
 mod send;
+mod fallback;
 mod agent;
 mod summary;
 mod response_items;
@@ -299,21 +300,8 @@ async fn handle_chat(
     let (mut agent, mut resume_points) = (None, Vec::new());
     let response = match planned {
         None => {
-            summary::fit_with_summary(engine, request, &mut prepared).await;
-            let trace = span.traceparent();
-            match summary::context_overflow_error(engine, request.endpoint, &prepared) {
-                Some(error) => Err(error),
-                None => {
-                    send::send_upstream(
-                        engine,
-                        request,
-                        &mut prepared,
-                        trace.as_deref(),
-                        &mut stop_guard.stop,
-                    )
-                    .await
-                }
-            }
+            let (trace, stop) = (span.traceparent(), &mut stop_guard.stop);
+            fallback::send_to_route(engine, request, &mut prepared, trace.as_deref(), stop).await
         }
         Some(planned) => {
             let stop = &mut stop_guard.stop;

@@ -56,6 +56,7 @@ struct MetricsShared {
     /// The counters of each upstream by status class. There are few upstreams.
     known_upstreams: RwLock<Vec<(Box<str>, Vec<Counter>)>>,
     retries: LabeledCounter<1>,
+    fallbacks: LabeledCounter<1>,
     dropped: Vec<Counter>,
     reloads: Vec<Counter>,
 }
@@ -142,6 +143,7 @@ impl Metrics {
             upstream_requests: Family::default(),
             known_upstreams: RwLock::default(),
             retries: Family::default(),
+            fallbacks: Family::default(),
             registry: Registry::default(),
         };
         registry_ref.register("requests", "Requests, by endpoint and action", requests);
@@ -194,6 +196,8 @@ impl Metrics {
             inner.upstream_requests.clone(),
         );
         registry_ref.register("retries", "Retried requests to upstreams", inner.retries.clone());
+        let help = "Requests that a fallback got instead of this upstream";
+        registry_ref.register("fallbacks", help, inner.fallbacks.clone());
         registry_ref.register("dropped", "Items dropped because a queue was full", dropped);
         registry_ref.register("config_reloads", "Reloads of the configuration", reloads);
         Metrics(Arc::new(MetricsShared { registry, ..inner }))
@@ -335,6 +339,11 @@ impl Metrics {
         self.0.retries.get_or_create(&[("upstream", Cow::Owned(name.to_owned()))]).inc();
     }
 
+    /// Counts a request that another upstream gets instead of this one.
+    pub fn count_fallback(&self, name: &str) {
+        self.0.fallbacks.get_or_create(&[("upstream", Cow::Owned(name.to_owned()))]).inc();
+    }
+
     /// Counts items that were dropped because a queue was full.
     pub fn count_dropped(&self, item: DroppedItem, count: u64) {
         add_to_counter(self.0.dropped.get(item as usize), count);
@@ -402,6 +411,7 @@ mod tests {
         metrics.count_upstream("main", Some(http::StatusCode::OK));
         metrics.count_upstream("main", Some(http::StatusCode::OK));
         metrics.count_retry("main");
+        metrics.count_fallback("main");
         metrics.count_dropped(DroppedItem::Records, 6);
         metrics.count_reload(ReloadResult::Refused);
         let connection = metrics.track_connection();
@@ -430,6 +440,7 @@ mod tests {
             r#"foxwedge_upstream_requests_total{upstream="main",status="none"} 1"#,
             r#"foxwedge_upstream_requests_total{upstream="main",status="2xx"} 2"#,
             r#"foxwedge_retries_total{upstream="main"} 1"#,
+            r#"foxwedge_fallbacks_total{upstream="main"} 1"#,
             r#"foxwedge_dropped_total{what="records"} 6"#,
             r#"foxwedge_config_reloads_total{result="refused"} 1"#,
             "# EOF",

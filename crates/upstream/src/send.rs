@@ -1,6 +1,7 @@
 //! Sends requests to upstreams: address, headers, authorization and retries.
 
 mod request_path;
+mod breaker;
 mod budget;
 mod headers;
 mod retry_policy;
@@ -16,6 +17,7 @@ use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody},
 };
 
+pub use breaker::CircuitBreaker;
 pub use budget::RetryBudget;
 pub use headers::{is_stream, response_headers};
 pub use retry::{AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, send_with_retry};

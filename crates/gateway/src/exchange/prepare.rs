@@ -47,6 +47,8 @@ pub(super) struct RoutedRequest {
     pub(super) answered_calls: Vec<Arc<str>>,
     /// Those of them whose result is marked as an error.
     pub(super) failed_calls: Vec<Arc<str>>,
+    /// Whether the upstream is a fallback of the route.
+    pub(super) is_fallback: bool,
     /// The identity of the request: session hint, scope and fingerprint.
     pub(super) identity: RequestIdentity,
 }
@@ -55,7 +57,16 @@ pub(super) fn prepare(
     engine: &EngineShared,
     request: &GatewayRequest,
 ) -> Result<RoutedRequest, ApiError> {
-    prepare_body(engine, request, request.body.clone(), false)
+    prepare_body(engine, request, request.body.clone(), false, None)
+}
+
+/// The same, for a fallback of the model's route.
+pub(super) fn prepare_for_route(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    route: Arc<ModelRoute>,
+) -> Result<RoutedRequest, ApiError> {
+    prepare_body(engine, request, request.body.clone(), false, Some(route))
 }
 
 /// Prepares a request with a body that may differ from the one received: references are resolved, but
@@ -65,6 +76,7 @@ fn prepare_body(
     request: &GatewayRequest,
     body: Bytes,
     is_resolved: bool,
+    route: Option<Arc<ModelRoute>>,
 ) -> Result<RoutedRequest, ApiError> {
     let from = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
@@ -90,8 +102,9 @@ fn prepare_body(
         let replay_policy = config.sessions.retries;
         identify(request, envelope, &requested_model, replay_policy, &engine.sessions)?
     };
-    let route =
-        config.route(&requested_model).ok_or_else(|| unknown_model_error(&requested_model))?;
+    let route = route
+        .or_else(|| config.route(&requested_model))
+        .ok_or_else(|| unknown_model_error(&requested_model))?;
     let model: Arc<str> =
         route.upstream_model.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
     let format = upstream_wire(&route, from);
@@ -102,7 +115,7 @@ fn prepare_body(
         refuse_stateful(envelope, from)?;
         let owner = &request.caller.owner;
         if !is_resolved && let Some(body) = engine.response_items.resolve(owner, &reading)? {
-            return prepare_body(engine, request, body.into(), true);
+            return prepare_body(engine, request, body.into(), true, Some(route));
         }
     }
 
@@ -143,6 +156,7 @@ fn prepare_body(
         answered_calls,
         failed_calls: failed_call_ids(&reading, from),
         identity,
+        is_fallback: false,
         referable_body: (!stored_upstream
             && from == Format::OpenaiResponses
             && envelope.store != Some(false))

@@ -72,6 +72,7 @@ pub(crate) fn config() -> GatewayConfig {
         upstream_model: None,
         guard: GuardConfig::default(),
         context_window: None,
+        fallbacks: Vec::new(),
     });
     let token = |owner: &str, secret: &str, scope| AccessToken {
         owner: owner.into(),
