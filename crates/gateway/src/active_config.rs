@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
 use foxwedge_upstream::{
@@ -22,11 +22,25 @@ pub(crate) struct ActiveConfig {
     health: HashMap<Arc<str>, Arc<UpstreamHealth>>,
 }
 
-/// What limits the requests to an upstream that fails.
+/// What is known about an upstream from its replies.
 #[derive(Default)]
 struct UpstreamHealth {
     retry_budget: RetryBudget,
     circuit_breaker: CircuitBreaker,
+    response_storage: Mutex<ResponseStorage>,
+}
+
+/// Whether an upstream of the Responses API stores responses, so that a request may continue one by
+/// its id. Known only from experience.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum ResponseStorage {
+    /// No request has shown it yet.
+    #[default]
+    Unknown,
+    /// It has continued a response.
+    Stored,
+    /// It did not find a response of its own.
+    NotStored,
 }
 
 /// Holds the configuration in use.
@@ -66,6 +80,20 @@ impl ActiveConfig {
 
     pub(crate) fn circuit_breaker(&self, upstream: &str) -> Option<&CircuitBreaker> {
         self.health.get(upstream).map(|health| &health.circuit_breaker)
+    }
+
+    pub(crate) fn response_storage(&self, upstream: &str) -> ResponseStorage {
+        let storage = self.health.get(upstream).map(|health| &health.response_storage);
+        storage.map_or(ResponseStorage::Unknown, |storage| {
+            *storage.lock().unwrap_or_else(PoisonError::into_inner)
+        })
+    }
+
+    pub(crate) fn set_response_storage(&self, upstream: &str, storage: ResponseStorage) {
+        if let Some(health) = self.health.get(upstream) {
+            let known = health.response_storage.lock();
+            *known.unwrap_or_else(PoisonError::into_inner) = storage;
+        }
     }
 }
 

@@ -6,11 +6,11 @@ use tokio::sync::oneshot;
 
 use super::{
     EngineShared,
-    prepare::{RoutedRequest, prepare_for_route},
+    prepare::{RoutedRequest, prepare_for_route, prepare_resolved},
     send::{UpstreamResponse, send_upstream},
     summary,
 };
-use crate::{ApiError, GatewayRequest, config::ModelRoute};
+use crate::{ApiError, GatewayRequest, active_config::ResponseStorage, config::ModelRoute};
 use foxwedge_upstream::send::RetryPolicy;
 
 /// Sends a request to the first upstream of its route that replies. Afterwards `prepared` is the
@@ -38,7 +38,17 @@ pub(super) async fn send_to_route(
         if let Some(error) = summary::context_overflow_error(engine, request.endpoint, prepared) {
             return Err(error);
         }
-        let response = send_upstream(engine, request, prepared, trace, stop).await;
+        let mut response = send_upstream(engine, request, prepared, trace, stop).await;
+        if let Some(storage) = shown_storage(prepared, &response) {
+            let upstream = prepared.route.upstream.name.clone();
+            active.set_response_storage(&upstream, storage);
+            if storage == ResponseStorage::NotStored
+                && let Some(resolved) = prepare_resolved(engine, request, prepared.route.clone())
+            {
+                *prepared = RoutedRequest { is_fallback: prepared.is_fallback, ..resolved };
+                response = send_upstream(engine, request, prepared, trace, stop).await;
+            }
+        }
         let has_failed = is_failure(&response);
         match breaker {
             Some(breaker) if has_failed => breaker.count_failure(),
@@ -65,6 +75,26 @@ fn use_fallback(
     engine.metrics.count_fallback(from);
     *prepared = RoutedRequest { is_fallback: true, ..next };
     true
+}
+
+/// What a response shows about the storage of its upstream: whether it knew the response that the
+/// request continues.
+fn shown_storage(
+    prepared: &RoutedRequest,
+    response: &Result<UpstreamResponse, ApiError>,
+) -> Option<ResponseStorage> {
+    let previous = prepared.previous_response.as_deref()?;
+    match response {
+        Ok(UpstreamResponse::Reply { .. }) => Some(ResponseStorage::Stored),
+        Ok(UpstreamResponse::Error { status, body, .. }) if matches!(status.as_u16(), 400 | 404) => {
+            let text = String::from_utf8_lossy(body).to_lowercase();
+            let is_missing = text.contains("not found") || text.contains("not_found");
+            let names = [&*previous.to_lowercase(), "previous_response"];
+            let is_meant = names.iter().any(|name| text.contains(name));
+            (is_missing && is_meant).then_some(ResponseStorage::NotStored)
+        }
+        Ok(UpstreamResponse::Error { .. }) | Err(_) => None,
+    }
 }
 
 /// Whether another upstream may do better: this one is out of reach, overloaded or broken.

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
+    active_config::ResponseStorage,
     config::ModelRoute,
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
     session::ConversationTraits,
@@ -36,6 +37,8 @@ pub(super) struct RoutedRequest {
     /// How many tokens the reply may have.
     pub(super) max_output: Option<u64>,
     pub(super) guarded: GuardedRequest,
+    /// The id of the response that the request continues, if the upstream has to know it.
+    pub(super) previous_response: Option<Arc<str>>,
     /// The body, if later requests may refer to its reply by id; `None` if the upstream stores it
     /// itself.
     pub(super) referable_body: Option<Bytes>,
@@ -57,7 +60,7 @@ pub(super) fn prepare(
     engine: &EngineShared,
     request: &GatewayRequest,
 ) -> Result<RoutedRequest, ApiError> {
-    prepare_body(engine, request, request.body.clone(), false, None)
+    prepare_body(engine, request, request.body.clone(), References::ByUpstream, None)
 }
 
 /// The same, for a fallback of the model's route.
@@ -66,23 +69,46 @@ pub(super) fn prepare_for_route(
     request: &GatewayRequest,
     route: Arc<ModelRoute>,
 ) -> Result<RoutedRequest, ApiError> {
-    prepare_body(engine, request, request.body.clone(), false, Some(route))
+    prepare_body(engine, request, request.body.clone(), References::ByUpstream, Some(route))
 }
 
-/// Prepares a request with a body that may differ from the one received: references are resolved, but
-/// only once: the items they lead to came from a client and may hold references again.
+/// The same request with the content of the responses and items that it refers to, for an upstream
+/// that turned out not to store them. `None` if they are not known here.
+pub(super) fn prepare_resolved(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    route: Arc<ModelRoute>,
+) -> Option<RoutedRequest> {
+    let body = request.body.clone();
+    let resolved = prepare_body(engine, request, body, References::ByGateway, Some(route)).ok()?;
+    resolved.previous_response.is_none().then_some(resolved)
+}
+
+/// Who resolves references of a Responses request to earlier responses and items.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum References {
+    /// The upstream, if it has the same format and is not known to store nothing.
+    ByUpstream,
+    /// The gateway, as far as it knows them.
+    ByGateway,
+    /// They are resolved. What they lead to came from a client and may hold references again.
+    Resolved,
+}
+
+/// Prepares a request with a body that may differ from the one received.
 fn prepare_body(
     engine: &EngineShared,
     request: &GatewayRequest,
     body: Bytes,
-    is_resolved: bool,
+    references: References,
     route: Option<Arc<ModelRoute>>,
 ) -> Result<RoutedRequest, ApiError> {
     let from = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     // The route decides how closely to parse; most routes need the default.
     let default_options = outline_options(foxwedge_core::Profile::for_format(from));
-    let config = engine.config();
+    let active = engine.config.get();
+    let config = &active.config;
     let mut reading =
         read_within(source, from, default_options, config.limits.history_messages)
             .map_err(|error| unreadable_body_error(&body, &error))?;
@@ -111,11 +137,20 @@ fn prepare_body(
     // Stored conversations exist only at the provider that stored them.
     let stored_upstream =
         from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
+    let storage = active.response_storage(&route.upstream.name);
     if !stored_upstream {
         refuse_stateful(envelope, from)?;
-        let owner = &request.caller.owner;
-        if !is_resolved && let Some(body) = engine.response_items.resolve(owner, &reading)? {
-            return prepare_body(engine, request, body.into(), true, Some(route));
+    }
+    let is_ours = references == References::ByGateway || storage == ResponseStorage::NotStored;
+    if references != References::Resolved && (!stored_upstream || is_ours) {
+        let resolved = match engine.response_items.resolve(&request.caller.owner, &reading) {
+            // The upstream may have what is not known here.
+            Err(_) if stored_upstream => None,
+            resolved => resolved?,
+        };
+        if let Some(body) = resolved {
+            let references = References::Resolved;
+            return prepare_body(engine, request, body.into(), references, Some(route));
         }
     }
 
@@ -157,10 +192,11 @@ fn prepare_body(
         failed_calls: failed_call_ids(&reading, from),
         identity,
         is_fallback: false,
-        referable_body: (!stored_upstream
+        referable_body: ((!stored_upstream || storage != ResponseStorage::Stored)
             && from == Format::OpenaiResponses
             && envelope.store != Some(false))
         .then(|| body.clone()),
+        previous_response: envelope.previous_response.as_deref().map(Arc::from),
         route,
         requested_model,
         model,
