@@ -34,8 +34,8 @@ use crate::{
     },
     trace::ChatTracer,
 };
-use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::UpstreamTransport;
+use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;

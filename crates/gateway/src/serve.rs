@@ -228,9 +228,7 @@ async fn handle(
     let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
     let principal = match auth {
         AuthRequirement::Public => None,
-        AuthRequirement::Token => {
-            Some(access::authenticate(&config.access, &mut parts.headers)?)
-        }
+        AuthRequirement::Token => Some(access::authenticate(&config.access, &mut parts.headers)?),
     };
     access::reject_upstream_headers(&parts.headers)?;
     let route = route?;

@@ -12,7 +12,6 @@ use foxwedge_upstream::{
 use super::{
     GatewayConfig, GuardConfig, GuardMode, ModelRoute, SettingOrigin,
     config_reader::{ConfigReader, SectionReader, excerpt, invalid},
-    table::RouteSettings,
     upstream::UpstreamEntry,
     upstreams::UpstreamList,
     values::quote,
@@ -149,13 +148,14 @@ fn add_default_routes(
         }
     }
     let mut remote = entries.iter().filter(|entry| entry.kind != UpstreamKind::Scripted);
-    let catch_all = match (remote.next(), remote.next()) {
-        // Without any key, the built-in model serves everything.
+    let only = match (remote.next(), remote.next()) {
         (None, _) => entries.first(),
-        // A single upstream in the file serves everything.
-        (Some(entry), None) if matches!(entry.origin, SettingOrigin::File { .. }) => Some(entry),
-        (Some(_), _) => None,
+        (Some(entry), None) => Some(entry),
+        (Some(_), Some(_)) => None,
     };
+    // A single upstream in the file serves everything. The built-in model does so on request only:
+    // a client that forgot its key would take its replies for those of a provider.
+    let catch_all = only.filter(|entry| matches!(entry.origin, SettingOrigin::File { .. }));
     routes.extend(
         catch_all.map(|entry| default_route(reader, "*", entry, guard, &SettingOrigin::Default)),
     );
@@ -228,7 +228,7 @@ fn read_route(
     let context_window = reader.read_optional::<usize>(&mut section, "context_window");
     let context_window = context_window.and_then(|tokens| u64::try_from(tokens).ok());
     let guard = GuardConfig::read(reader, &mut section, Some(guard));
-    let RouteSettings { fallback } = RouteSettings::read(reader, &mut section, None);
+    let fallback = reader.read_optional::<bool>(&mut section, "fallback").unwrap_or(false);
     let full_key = section.full_key("model");
     reader.close_section(section);
     let ((model, origin), entry) = (model?, entry?);

@@ -212,12 +212,6 @@ settings! {
         attempts: usize = 3, max: "10", former: "tries";
     }
 
-    /// The simple settings of a `[[route]]`.
-    pub(super) struct RouteSettings {
-        /// Whether it is used only while the earlier routes of this model fail.
-        fallback: bool = false;
-    }
-
     /// The simple settings of an `[[upstream]]` that is an agent.
     pub(super) struct AgentSettings {
         /// Start without the user's own settings, hooks, plugins and memory.
@@ -389,7 +383,8 @@ fn route_rows() -> Vec<SettingRow> {
     let guard = GuardConfig::rows().into_iter();
     let guard =
         guard.map(|row| SettingRow { variables: &[], flag: None, is_unset: true, doc, ..row });
-    rows.into_iter().chain(RouteSettings::rows()).chain(guard).collect()
+    let fallback = "Whether it is used only while the earlier routes of this model fail";
+    rows.into_iter().chain(guard).chain([unset("fallback", "true", fallback)]).collect()
 }
 
 /// The route of the agent in the manual.

@@ -86,7 +86,9 @@ fn shown_storage(
     let previous = prepared.previous_response.as_deref()?;
     match response {
         Ok(UpstreamResponse::Reply { .. }) => Some(ResponseStorage::Stored),
-        Ok(UpstreamResponse::Error { status, body, .. }) if matches!(status.as_u16(), 400 | 404) => {
+        Ok(UpstreamResponse::Error { status, body, .. })
+            if matches!(status.as_u16(), 400 | 404) =>
+        {
             let text = String::from_utf8_lossy(body).to_lowercase();
             let is_missing = text.contains("not found") || text.contains("not_found");
             let names = [&*previous.to_lowercase(), "previous_response"];

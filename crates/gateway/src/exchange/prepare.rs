@@ -17,7 +17,7 @@ use super::{
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
     active_config::ResponseStorage,
-    config::ModelRoute,
+    config::{GatewayConfig, ModelRoute},
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
     session::ConversationTraits,
 };
@@ -109,9 +109,8 @@ fn prepare_body(
     let default_options = outline_options(foxwedge_core::Profile::for_format(from));
     let active = engine.config.get();
     let config = &active.config;
-    let mut reading =
-        read_within(source, from, default_options, config.limits.history_messages)
-            .map_err(|error| unreadable_body_error(&body, &error))?;
+    let mut reading = read_within(source, from, default_options, config.limits.history_messages)
+        .map_err(|error| unreadable_body_error(&body, &error))?;
     if let Some(model) = &request.path_model {
         reading.draft.body.model = Some(Cow::Owned(model.to_string()));
     }
@@ -130,7 +129,7 @@ fn prepare_body(
     };
     let route = route
         .or_else(|| config.route(&requested_model))
-        .ok_or_else(|| unknown_model_error(&requested_model))?;
+        .ok_or_else(|| unknown_model_error(&requested_model, config))?;
     let model: Arc<str> =
         route.upstream_model.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
     let format = upstream_wire(&route, from);
@@ -322,8 +321,15 @@ fn answered_call_ids(
         .collect()
 }
 
-fn unknown_model_error(model: &str) -> ApiError {
-    let message = format!("no provider is configured for the model `{}`", shorten_name(model));
+fn unknown_model_error(model: &str, config: &GatewayConfig) -> ApiError {
+    let mut message = format!("no provider is configured for the model `{}`", shorten_name(model));
+    let mut upstreams = config.upstreams.iter();
+    if upstreams.all(|upstream| matches!(upstream.transport, UpstreamTransport::Scripted)) {
+        message.push_str(
+            ", only the built-in `scripted`: set the key of a provider, or start the gateway with \
+             `--demo`",
+        );
+    }
     ApiError::new(ApiErrorKind::NotFound, "model_not_found", message).at("model")
 }
 

@@ -10,6 +10,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     SessionMatchKind, SessionQuery,
+    keys::owner_key,
     table::{ResolvedSession, SessionTable},
 };
 
@@ -78,7 +79,8 @@ impl SessionTable {
             let serial = self.prefixes.get(key)?.session;
             let session = self.sessions.get(&serial)?;
             let is_recent = now.duration_since(session.at) <= max_age;
-            (is_recent && (serial == named || !is_issued)).then_some(serial)
+            let is_own = session.owner.is_none_or(|owner| owner == owner_key(query.owner));
+            (is_recent && is_own && (serial == named || !is_issued)).then_some(serial)
         })
     }
 
@@ -171,10 +173,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn requests_that_share_no_message_do_not_wait_for_each_other() {
         let sessions = sessions();
-        let mut title = claim(&sessions, &[1, 2], ConversationTraits::default()).await.expect("one");
+        let mut title =
+            claim(&sessions, &[1, 2], ConversationTraits::default()).await.expect("one");
         let mut main = acquire(&sessions, &[10]).await;
         assert_eq!((&**title.session(), title.match_kind().name()), ("mine", "session-id"));
-        assert_eq!((main.match_kind(), main.forked_from()), (SessionMatchKind::New, Some(title.session())));
+        assert_eq!(
+            (main.match_kind(), main.forked_from()),
+            (SessionMatchKind::New, Some(title.session()))
+        );
         // Each of them waits for the one that it continues or repeats.
         for chain in [&[1, 2, 3][..], &[1, 2], &[1], &[10, 11, 12], &[10]] {
             assert!(claim(&sessions, chain, TOOLS).await.is_none(), "{chain:?} does not wait");

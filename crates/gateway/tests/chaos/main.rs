@@ -10,4 +10,5 @@ mod raw;
 mod cuts;
 mod gone;
 mod storms;
+mod stored_responses;
 mod strange;

@@ -97,7 +97,8 @@ fn with_fallback(fault: &str) -> String {
         )
     };
     let primary = route("chat", &format!("scripted?{fault}"), "");
-    primary + &route("messages", "scripted?status=503", "fallback = true")
+    primary
+        + &route("messages", "scripted?status=503", "fallback = true")
         + &route("gemini", "scripted", "fallback = true")
 }
 
@@ -116,7 +117,13 @@ async fn a_fallback_replies_if_an_upstream_fails_and_not_if_the_request_is_wrong
                 let engine = engine(&with_fallback(fault)).await;
                 let reply = ask(&engine, endpoint, &request(endpoint, "m", stream)).await;
                 let found = (reply.status.as_u16(), reply.header("x-foxwedge-fallback"));
-                assert_eq!(found, (status, fallback), "{} {fault}: {}", endpoint.name(), reply.body);
+                assert_eq!(
+                    found,
+                    (status, fallback),
+                    "{} {fault}: {}",
+                    endpoint.name(),
+                    reply.body
+                );
                 assert!(status != 200 || reply.body.contains("friend"), "{}", reply.body);
             }
         }
@@ -129,7 +136,8 @@ async fn an_upstream_that_keeps_failing_is_left_alone() {
     let body = request(GatewayEndpoint::Chat, "m", false);
     let sent = |name: &str| {
         let metrics = engine.metrics().render();
-        let prefix = format!("foxwedge_upstream_requests_total{{upstream=\"{name}\",status=\"5xx\"}} ");
+        let prefix =
+            format!("foxwedge_upstream_requests_total{{upstream=\"{name}\",status=\"5xx\"}} ");
         let mut lines = metrics.lines();
         lines.find_map(|line| line.strip_prefix(&prefix)?.parse().ok()).unwrap_or(0_u32)
     };

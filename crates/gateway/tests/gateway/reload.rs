@@ -29,10 +29,9 @@ impl ConfigEnvironment for OneFile {
 
     fn file(&self, path: &Path) -> io::Result<ConfigFile> {
         match path == Path::new("/gateway.toml") {
-            true => Ok(ConfigFile {
-                text: self.0.clone(),
-                exposure: config::FileExposure::Private,
-            }),
+            true => {
+                Ok(ConfigFile { text: self.0.clone(), exposure: config::FileExposure::Private })
+            }
             false => Err(io::ErrorKind::NotFound.into()),
         }
     }
@@ -79,7 +78,10 @@ async fn routes_and_tokens_change_and_what_cannot_is_named() {
     const LISTEN: &str = "127.0.0.1:0";
     let (server, mut reloader) = start(&file(LISTEN, "one", "fast", "")).await;
     assert_eq!(status(&server, "one", "fast").await, 200);
-    assert_eq!(changes(reloader.reload(read(&file(LISTEN, "one", "fast", "")))), Default::default());
+    assert_eq!(
+        changes(reloader.reload(read(&file(LISTEN, "one", "fast", "")))),
+        Default::default()
+    );
     let more = "[record]\nstore_content = true\n[limits]\njson_depth = 64\nconnections = 9";
     let next = file("127.0.0.1:7", "two", "slow", more);
     let (applied, after_restart) = changes(reloader.reload(read(&next)));
@@ -106,16 +108,16 @@ async fn a_wrong_file_changes_nothing_and_is_counted() {
     }
     assert_eq!(status(&server, "one", "fast").await, 200);
     assert_eq!(status(&server, "two", "slow").await, 401);
-    let metrics = send(server.address, get("/metrics", "x-api-key: one-0123456789abcdef\r\n")).await;
+    let metrics =
+        send(server.address, get("/metrics", "x-api-key: one-0123456789abcdef\r\n")).await;
     assert!(metrics.body.contains("foxwedge_config_reloads_total{result=\"refused\"} 3"));
     server.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_request_fails_while_the_configuration_is_reloaded() {
-    let texts = ["off", "fix"].map(|mode| {
-        file("127.0.0.1:0", "one", "fast", &format!("[guard]\nmode = \"{mode}\""))
-    });
+    let texts = ["off", "fix"]
+        .map(|mode| file("127.0.0.1:0", "one", "fast", &format!("[guard]\nmode = \"{mode}\"")));
     let (server, mut reloader) = start(&texts[0]).await;
     let server = Arc::new(server);
     let done = Arc::new(AtomicBool::new(false));
@@ -134,7 +136,7 @@ async fn no_request_fails_while_the_configuration_is_reloaded() {
         .collect();
     for at in 0..100 {
         let (applied, _) = changes(reloader.reload(read(&texts[(at + 1) % 2])));
-        assert_eq!(applied, "guard.mode, route \"fast\".mode");
+        assert_eq!(applied, "guard.mode");
         // Wait for a request between any two reloads.
         assert_eq!(status(&server, "one", "fast").await, 200);
     }
