@@ -14,6 +14,7 @@ use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment, TokenRequire
 
 use crate::cli::ServeArgs;
 use foxwedge_local::output;
+use foxwedge_upstream::SCRIPTED_NAME;
 
 /// Serves until a signal stops it.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
@@ -40,7 +41,7 @@ fn flags(args: ServeArgs) -> ConfigFlags {
         config: args.config,
         listen: args.listen,
         store: args.store,
-        upstream: args.upstream,
+        upstream: args.upstream.or_else(|| args.demo.then(|| SCRIPTED_NAME.to_owned())),
         mode: args.mode,
         store_runs: args.store_runs,
         store_content: args.store_content,
