@@ -34,8 +34,8 @@ use crate::{
     },
     trace::ChatTracer,
 };
-use foxwedge_upstream::UpstreamTransport;
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
+use foxwedge_upstream::{UpstreamTransport, http::HttpClient};
 use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
@@ -43,6 +43,7 @@ pub(crate) use reply_in_flight::ReplyInFlight;
 use reply_in_flight::StopGuard;
 use response_items::ResponseItemCache;
 use send::UpstreamResponse;
+pub(crate) use send::unreachable_error;
 use summary::SummaryCache;
 
 /// The gateway engine. Cheap to clone; clones share state.
@@ -214,6 +215,12 @@ impl GatewayEngine {
     /// The configuration in use.
     pub fn config(&self) -> Arc<GatewayConfig> {
         self.inner.config()
+    }
+
+    /// The configuration in use, and the client for its upstreams.
+    pub(crate) fn config_and_client(&self) -> (Arc<GatewayConfig>, HttpClient) {
+        let active = self.inner.config.get();
+        (active.config.clone(), active.client.clone())
     }
 
     /// Uses another configuration for all requests that begin from now on. Settings that only a

@@ -57,6 +57,7 @@ mod detached;
 mod endpoint;
 mod error;
 mod exchange;
+mod forward;
 mod gateway_request;
 mod gateway_state;
 mod guard;

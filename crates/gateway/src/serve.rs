@@ -37,7 +37,7 @@ use crate::{
     console,
     decisions::AnsweredQuestions,
     detached::{self, DetachedRequests},
-    error,
+    error, forward,
     gateway_state::{ConsoleState, GatewayState, MAX_CONCURRENT_DOCUMENTS},
     landing_page,
     log::{self, RequestLog},
@@ -244,6 +244,13 @@ async fn handle(
             let body = read_body(app, &parts.headers, body, context).await?;
             forward_to_engine(app, endpoint, parts, body, principal, context).await
         }
+        (GatewayRoute::Forwarded, Some(principal)) => {
+            let (limits, timeout) = (&config.limits, config.timeouts.request_body);
+            let body = request_body::read_any_body(&parts.headers, body, limits, timeout).await?;
+            context.bytes_in = body.len();
+            let summary = &mut context.summary;
+            forward::forward(&app.engine, parts, body, &principal, summary).await
+        }
         (GatewayRoute::Models, Some(_)) => models::reply(&config, parts.uri.path(), format),
         (GatewayRoute::Api | GatewayRoute::Console, Some(principal)) => {
             let body = read_body(app, &parts.headers, body, context).await?;
@@ -272,6 +279,7 @@ async fn handle(
         (
             GatewayRoute::Endpoint(_)
             | GatewayRoute::Models
+            | GatewayRoute::Forwarded
             | GatewayRoute::Api
             | GatewayRoute::Console
             | GatewayRoute::Metrics,
@@ -380,7 +388,7 @@ fn preflight(headers: &HeaderMap) -> HttpReply {
     let mut reply = Response::new(ResponseBody::full(""));
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let out = reply.headers_mut();
-    let methods = HeaderValue::from_static("GET, POST, OPTIONS");
+    let methods = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
     out.insert(header::ALLOW, methods.clone());
     if headers.contains_key(header::ORIGIN) {
         out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);

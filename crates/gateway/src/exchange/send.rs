@@ -114,7 +114,7 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
     }
 }
 
-fn unreachable_error(error: &HttpError) -> ApiError {
+pub(crate) fn unreachable_error(error: &HttpError) -> ApiError {
     let message = format!("the request to the upstream failed: {error}");
     match error.kind {
         HttpErrorKind::Timeout => {

@@ -11,6 +11,7 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     SessionMatchKind, SessionQuery,
     keys::owner_key,
+    prefix_index::PrefixNode,
     table::{ResolvedSession, SessionTable},
 };
 
@@ -32,10 +33,15 @@ impl SessionTable {
         }
         let named = self.find_named(query.owner, name, now);
         let main = self.main_session(named);
-        let known = self.known_branch(query, named, now, max_age);
-        if let Some(serial) = known.filter(|serial| *serial != main) {
+        let known = self.known_reply(query, named, now, max_age);
+        if let Some(node) = known.filter(|node| node.session != main) {
+            let serial = node.session;
             if let Some(waiting) = self.busy(serial) {
                 return Err(waiting);
+            }
+            // As without a name: one that continues after an older reply is another branch.
+            if self.sessions.get(&serial).is_some_and(|session| session.newest != node.number) {
+                return Ok(self.start_branch(query, serial, now));
             }
             self.pass_name(query, named, main, serial);
             let is_main = self.main_session(named) == serial;
@@ -65,22 +71,22 @@ impl SessionTable {
         traits.opening.is_some() && !traits.has_results && (waits || lacks_tools)
     }
 
-    /// The session whose reply the request continues. An id that we issued names its session and no
+    /// The reply that the request continues, and its session. An id that we issued names its session and no
     /// other.
-    fn known_branch(
+    fn known_reply(
         &mut self,
         query: &SessionQuery<'_>,
         named: u32,
         now: Instant,
         max_age: Duration,
-    ) -> Option<u32> {
+    ) -> Option<PrefixNode> {
         let is_issued = self.sessions.get(&named).is_some_and(|session| session.is_issued);
         query.prefix_keys().find_map(|key| {
-            let serial = self.prefixes.get(key)?.session;
-            let session = self.sessions.get(&serial)?;
+            let node = self.prefixes.get(key)?;
+            let session = self.sessions.get(&node.session)?;
             let is_recent = now.duration_since(session.at) <= max_age;
             let is_own = session.owner.is_none_or(|owner| owner == owner_key(query.owner));
-            (is_recent && is_own && (serial == named || !is_issued)).then_some(serial)
+            (is_recent && is_own && (node.session == named || !is_issued)).then_some(node)
         })
     }
 
@@ -106,10 +112,10 @@ impl SessionTable {
     fn start_branch(
         &mut self,
         query: &SessionQuery<'_>,
-        named: u32,
+        parent: u32,
         now: Instant,
     ) -> ResolvedSession {
-        let parent = self.sessions.get(&named).map(|session| session.id.clone());
+        let parent = self.sessions.get(&parent).map(|session| session.id.clone());
         (self.create_unnamed(query.owner, now), SessionMatchKind::New, parent)
     }
 
