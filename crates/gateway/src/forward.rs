@@ -229,6 +229,32 @@ mod tests {
     }
 
     #[test]
+    fn what_a_provider_stores_is_not_shared_between_owners() {
+        let upstream = |key| {
+            let url = Some("http://127.0.0.1:1/v1");
+            foxwedge_upstream::single_upstream("own", Format::OpenaiChat, url, key).expect("one")
+        };
+        let shared = upstream(UpstreamKey::None);
+        let own = upstream(UpstreamKey::FromCaller);
+        let principal = |scope| Principal {
+            caller: crate::RequestCaller { owner: "ann".into(), client_key: None },
+            scope,
+        };
+        let (user, admin) = (principal(TokenScope::User), principal(TokenScope::Admin));
+        for (path, upstream, principal, is_allowed) in [
+            ("/v1/files", &shared, &user, false),
+            ("/v1/batches/b-1", &shared, &user, false),
+            ("/v1/messages/batches", &shared, &user, false),
+            ("/v1/files", &shared, &admin, true),
+            ("/v1/files", &own, &user, true),
+            ("/v1/embeddings", &shared, &user, true),
+        ] {
+            let checked = check_storage(path, upstream, principal);
+            assert_eq!(checked.is_ok(), is_allowed, "{path} {:?}", principal.scope);
+        }
+    }
+
+    #[test]
     fn the_model_is_found_in_json_and_in_forms() {
         let found = |content_type: &str, body: &str| {
             let headers = [(http::header::CONTENT_TYPE, content_type.parse().expect("a value"))];
