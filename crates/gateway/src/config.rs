@@ -22,6 +22,7 @@ mod sections;
 mod setting_row;
 mod network;
 mod read;
+mod reload;
 mod token;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use foxwedge_agents::{AgentConfig, AgentKind};
 pub use local_environment::LocalEnvironment;
 pub use origin::{ConfigError, ConfigIssue, ConfigIssueSeverity, SettingOrigin};
 pub use read::{LoadedConfig, read, read_network};
+pub use reload::ConfigChanges;
 pub use table::{
     ConsoleConfig, GatewayLimits, GatewayTimeouts, GuardConfig, RecordConfig, SessionConfig,
 };
@@ -217,4 +219,6 @@ pub struct ModelRoute {
     pub guard: GuardConfig,
     /// The context window in tokens, if it differs from the built-in one.
     pub context_window: Option<u64>,
+    /// Routes of the same model that are used, in this order, while this one fails.
+    pub fallbacks: Vec<Arc<ModelRoute>>,
 }

@@ -5,6 +5,7 @@ mod prepare;
 mod request_span;
 mod reply_in_flight;
 mod send;
+mod fallback;
 mod agent;
 mod summary;
 mod response_items;
@@ -24,6 +25,7 @@ use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 use crate::{
     ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
     RequestSummary,
+    active_config::{ActiveConfig, ConfigCell},
     config::GatewayConfig,
     metrics::Metrics,
     record::{GatewayRecorder, RecordingStart},
@@ -33,11 +35,7 @@ use crate::{
     trace::ChatTracer,
 };
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
-use foxwedge_upstream::{
-    UpstreamTransport,
-    http::{HttpClient, HttpSettings},
-    send::RetryBudget,
-};
+use foxwedge_upstream::{UpstreamTransport, http::HttpClient};
 use identity::RequestIdentity;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
@@ -45,6 +43,7 @@ pub(crate) use reply_in_flight::ReplyInFlight;
 use reply_in_flight::StopGuard;
 use response_items::ResponseItemCache;
 use send::UpstreamResponse;
+pub(crate) use send::unreachable_error;
 use summary::SummaryCache;
 
 /// The gateway engine. Cheap to clone; clones share state.
@@ -54,8 +53,7 @@ pub struct GatewayEngine {
 }
 
 pub(crate) struct EngineShared {
-    pub(crate) config: Arc<GatewayConfig>,
-    pub(crate) client: HttpClient,
+    pub(crate) config: ConfigCell,
     pub(crate) token_counters: Arc<TokenCounters>,
     /// Summaries written by models.
     summaries: Arc<Mutex<SummaryCache>>,
@@ -64,8 +62,6 @@ pub(crate) struct EngineShared {
     pub(crate) sessions: SessionIndex,
     pub(crate) agents: AgentPool,
     pub(crate) recorder: GatewayRecorder,
-    /// The retry budget of each upstream.
-    retry_budgets: HashMap<Arc<str>, RetryBudget>,
     pub(crate) metrics: Metrics,
     pub(crate) tracer: ChatTracer,
     /// Stops runs in progress, by run id.
@@ -109,14 +105,7 @@ impl GatewayEngine {
         config: Arc<GatewayConfig>,
         store: Arc<AnyStore>,
     ) -> Result<GatewayEngine, EngineError> {
-        let times = config.timeouts;
-        let client = HttpClient::new(HttpSettings {
-            connect: times.upstream_connect,
-            first_byte: times.upstream_first_byte,
-            idle: times.stream_idle,
-            ..HttpSettings::default()
-        })
-        .with_network(&config.network);
+        let active = ActiveConfig::new(config.clone());
         let metrics = Metrics::new();
         let sessions = SessionIndex::new(config.sessions);
         let (recorder, heads) = GatewayRecorder::start_as(
@@ -128,7 +117,7 @@ impl GatewayEngine {
         )
         .await?;
         sessions.load(heads);
-        let tracer = ChatTracer::start(&config.telemetry, client.clone(), metrics.clone());
+        let tracer = ChatTracer::start(&config.telemetry, active.client.clone(), metrics.clone());
         let agents = AgentPool::new(config.sessions.call_timeout);
         if config
             .upstreams
@@ -138,18 +127,14 @@ impl GatewayEngine {
             agents.sweep().await;
         }
         let response_items = ResponseItemCache::new(config.sessions.reply_cache);
-        let upstreams = config.upstreams.iter();
-        let retry_budgets = upstreams.map(|it| (it.name.clone(), RetryBudget::new())).collect();
         let inner = Arc::new(EngineShared {
-            config,
-            client,
+            config: ConfigCell::new(active),
             token_counters: Arc::default(),
             summaries: Arc::default(),
             response_items,
             sessions,
             agents,
             recorder,
-            retry_budgets,
             metrics,
             tracer,
             stop_senders: Mutex::default(),
@@ -227,9 +212,21 @@ impl GatewayEngine {
         &self.inner.sessions
     }
 
-    /// The configuration.
-    pub fn config(&self) -> &Arc<GatewayConfig> {
-        &self.inner.config
+    /// The configuration in use.
+    pub fn config(&self) -> Arc<GatewayConfig> {
+        self.inner.config()
+    }
+
+    /// The configuration in use, and the client for its upstreams.
+    pub(crate) fn config_and_client(&self) -> (Arc<GatewayConfig>, HttpClient) {
+        let active = self.inner.config.get();
+        (active.config.clone(), active.client.clone())
+    }
+
+    /// Uses another configuration for all requests that begin from now on. Settings that only a
+    /// start can change keep their values.
+    pub fn set_config(&self, config: GatewayConfig) {
+        self.inner.config.replace(config);
     }
 
     /// Waits until everything queued is written. No request may follow.
@@ -244,9 +241,16 @@ impl GatewayEngine {
     }
 }
 
+impl EngineShared {
+    /// The configuration in use.
+    pub(crate) fn config(&self) -> Arc<GatewayConfig> {
+        self.config.get().config.clone()
+    }
+}
+
 /// Removes expired state, for as long as the engine exists.
 async fn sweep(inner: std::sync::Weak<EngineShared>) {
-    let Some(config) = inner.upgrade().map(|inner| inner.config.sessions) else { return };
+    let Some(config) = inner.upgrade().map(|inner| inner.config().sessions) else { return };
     let interval = (config.session_ttl.min(config.reply_ttl) / 4)
         .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
     loop {
@@ -254,7 +258,7 @@ async fn sweep(inner: std::sync::Weak<EngineShared>) {
         let Some(inner) = inner.upgrade() else { return };
         inner.sessions.sweep();
         inner.recorder.sweep();
-        inner.client.close_expired_connections();
+        inner.config.get().client.close_expired_connections();
     }
 }
 
@@ -303,21 +307,8 @@ async fn handle_chat(
     let (mut agent, mut resume_points) = (None, Vec::new());
     let response = match planned {
         None => {
-            summary::fit_with_summary(engine, request, &mut prepared).await;
-            let trace = span.traceparent();
-            match summary::context_overflow_error(engine, request.endpoint, &prepared) {
-                Some(error) => Err(error),
-                None => {
-                    send::send_upstream(
-                        engine,
-                        request,
-                        &mut prepared,
-                        trace.as_deref(),
-                        &mut stop_guard.stop,
-                    )
-                    .await
-                }
-            }
+            let (trace, stop) = (span.traceparent(), &mut stop_guard.stop);
+            fallback::send_to_route(engine, request, &mut prepared, trace.as_deref(), stop).await
         }
         Some(planned) => {
             let stop = &mut stop_guard.stop;
@@ -392,6 +383,7 @@ async fn claim_session(
             owner: &request.caller.owner,
             selector,
             chain: &prepared.chain,
+            traits: prepared.traits,
             scope: *scope,
             fingerprint: *fingerprint,
             retry_mark: *retry_mark,

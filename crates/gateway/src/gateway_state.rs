@@ -9,7 +9,6 @@ use tokio::sync::{Semaphore, watch};
 use crate::{
     GatewayEngine,
     caller_limit::CallerLimit,
-    config::GatewayConfig,
     decisions::AnsweredQuestions,
     detached::DetachedRequests,
     log::RequestLog,
@@ -46,7 +45,6 @@ impl ConsoleState {
 
 /// State that all requests share.
 pub(crate) struct GatewayState {
-    pub(crate) config: Arc<GatewayConfig>,
     pub(crate) engine: GatewayEngine,
     pub(crate) store: Arc<AnyStore>,
     pub(crate) console: ConsoleState,

@@ -24,6 +24,7 @@ use crate::{AgentCounts, FindingTally, GuardAction, session::SessionStats};
 
 pub use labels::{
     ByteDirection, ConnectionRefusal, DroppedItem, GaugeGuard, MetricAction, MetricRoute,
+    ReloadResult,
 };
 
 /// The metrics of one process. Cheap to clone; clones share state.
@@ -55,7 +56,9 @@ struct MetricsShared {
     /// The counters of each upstream by status class. There are few upstreams.
     known_upstreams: RwLock<Vec<(Box<str>, Vec<Counter>)>>,
     retries: LabeledCounter<1>,
+    fallbacks: LabeledCounter<1>,
     dropped: Vec<Counter>,
+    reloads: Vec<Counter>,
 }
 
 /// How sessions are matched.
@@ -83,6 +86,7 @@ impl Metrics {
         let runs = LabeledCounter::default();
         let refused = LabeledCounter::default();
         let dropped = LabeledCounter::default();
+        let reloads = LabeledCounter::default();
         let counter = |family: &LabeledCounter<1>, key, value: &'static str| {
             family.get_or_create_owned(&[(key, value.into())])
         };
@@ -111,6 +115,7 @@ impl Metrics {
                 .map(|why| counter(&refused, "why", why.name()))
                 .into(),
             dropped: DroppedItem::ALL.map(|what| counter(&dropped, "what", what.name())).into(),
+            reloads: ReloadResult::ALL.map(|it| counter(&reloads, "result", it.name())).into(),
             overhead: Histogram::new(OVERHEAD_BUCKETS),
             findings: Family::default(),
             repairs: Family::default(),
@@ -138,6 +143,7 @@ impl Metrics {
             upstream_requests: Family::default(),
             known_upstreams: RwLock::default(),
             retries: Family::default(),
+            fallbacks: Family::default(),
             registry: Registry::default(),
         };
         registry_ref.register("requests", "Requests, by endpoint and action", requests);
@@ -190,7 +196,10 @@ impl Metrics {
             inner.upstream_requests.clone(),
         );
         registry_ref.register("retries", "Retried requests to upstreams", inner.retries.clone());
+        let help = "Requests that a fallback got instead of this upstream";
+        registry_ref.register("fallbacks", help, inner.fallbacks.clone());
         registry_ref.register("dropped", "Items dropped because a queue was full", dropped);
+        registry_ref.register("config_reloads", "Reloads of the configuration", reloads);
         Metrics(Arc::new(MetricsShared { registry, ..inner }))
     }
 
@@ -330,9 +339,19 @@ impl Metrics {
         self.0.retries.get_or_create(&[("upstream", Cow::Owned(name.to_owned()))]).inc();
     }
 
+    /// Counts a request that another upstream gets instead of this one.
+    pub fn count_fallback(&self, name: &str) {
+        self.0.fallbacks.get_or_create(&[("upstream", Cow::Owned(name.to_owned()))]).inc();
+    }
+
     /// Counts items that were dropped because a queue was full.
     pub fn count_dropped(&self, item: DroppedItem, count: u64) {
         add_to_counter(self.0.dropped.get(item as usize), count);
+    }
+
+    /// Counts a reload of the configuration.
+    pub fn count_reload(&self, result: ReloadResult) {
+        add_to_counter(self.0.reloads.get(result as usize), 1);
     }
 
     /// All metrics, as OpenMetrics text.
@@ -392,7 +411,9 @@ mod tests {
         metrics.count_upstream("main", Some(http::StatusCode::OK));
         metrics.count_upstream("main", Some(http::StatusCode::OK));
         metrics.count_retry("main");
+        metrics.count_fallback("main");
         metrics.count_dropped(DroppedItem::Records, 6);
+        metrics.count_reload(ReloadResult::Refused);
         let connection = metrics.track_connection();
         let text = metrics.render();
         for line in [
@@ -419,7 +440,9 @@ mod tests {
             r#"foxwedge_upstream_requests_total{upstream="main",status="none"} 1"#,
             r#"foxwedge_upstream_requests_total{upstream="main",status="2xx"} 2"#,
             r#"foxwedge_retries_total{upstream="main"} 1"#,
+            r#"foxwedge_fallbacks_total{upstream="main"} 1"#,
             r#"foxwedge_dropped_total{what="records"} 6"#,
+            r#"foxwedge_config_reloads_total{result="refused"} 1"#,
             "# EOF",
         ] {
             assert!(text.lines().any(|other| other == line), "`{line}` is missing in:\n{text}");

@@ -34,6 +34,22 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     reject_form(headers)?;
+    read_any_body(headers, body, limits, time).await
+}
+
+/// The same, also for forms.
+///
+/// # Errors
+/// If it is too large, has an unknown content encoding, or does not arrive in time.
+pub(crate) async fn read_any_body<B>(
+    headers: &HeaderMap,
+    body: B,
+    limits: &GatewayLimits,
+    time: Duration,
+) -> Result<Bytes, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
     let compression = BodyCompression::from_headers(headers)?;
     let bytes = collect(body, limits.request_body, time).await?;
     match compression {

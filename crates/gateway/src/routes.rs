@@ -3,7 +3,7 @@
 use crate::{ApiError, GatewayEndpoint, metrics::MetricRoute};
 use http::Method;
 
-use crate::{console, error};
+use crate::{console, error, forward};
 
 /// The route of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +12,8 @@ pub(crate) enum GatewayRoute {
     Endpoint(GatewayEndpoint),
     /// `GET /v1/models` and `/v1/models/{name}`, also below `/v1beta`.
     Models,
+    /// Other endpoints of providers, which are forwarded as they are.
+    Forwarded,
     /// Sessions, runs, repairs, and operations on documents.
     Api,
     /// The API of the console.
@@ -62,6 +64,8 @@ impl GatewayRoute {
         };
         match (route, method) {
             (GatewayRoute::Api | GatewayRoute::Console, _) => Ok(route),
+            (GatewayRoute::Forwarded, &Method::GET | &Method::POST | &Method::DELETE) => Ok(route),
+            (GatewayRoute::Forwarded, _) => Err(error::method_not_allowed("GET, POST, DELETE")),
             (GatewayRoute::Endpoint(_), &Method::POST) => Ok(route),
             (GatewayRoute::Endpoint(_), _) => Err(error::method_not_allowed("POST")),
             (_, &Method::GET | &Method::HEAD) => Ok(route),
@@ -88,6 +92,7 @@ impl GatewayRoute {
             path if path.starts_with("/v1/models/") || path.starts_with("/v1beta/models/") => {
                 GatewayRoute::Models
             }
+            path if forward::is_forwarded(path) => GatewayRoute::Forwarded,
             path if is_under(path, "/v1/console") => GatewayRoute::Console,
             path if API.iter().any(|prefix| is_under(path, prefix)) => GatewayRoute::Api,
             _ => return Err(error::not_found()),
@@ -99,6 +104,7 @@ impl GatewayRoute {
         match self {
             GatewayRoute::Endpoint(_)
             | GatewayRoute::Models
+            | GatewayRoute::Forwarded
             | GatewayRoute::Api
             | GatewayRoute::Console
             | GatewayRoute::Metrics => AuthRequirement::Token,
@@ -114,6 +120,7 @@ impl GatewayRoute {
         match self {
             GatewayRoute::Endpoint(endpoint) => endpoint.into(),
             GatewayRoute::Models => MetricRoute::Models,
+            GatewayRoute::Forwarded => MetricRoute::Forwarded,
             GatewayRoute::Api | GatewayRoute::Console => MetricRoute::Api,
             GatewayRoute::Health(_)
             | GatewayRoute::Metrics
@@ -211,6 +218,10 @@ mod tests {
             (Method::POST, "/v1/console/sessions/x/undo", Ok(GatewayRoute::Console)),
             (Method::GET, "/v1/consolex", Err(404)),
             (Method::OPTIONS, "*", Ok(GatewayRoute::Preflight)),
+            (Method::POST, "/v1/embeddings", Ok(GatewayRoute::Forwarded)),
+            (Method::DELETE, "/v1/files/f-1", Ok(GatewayRoute::Forwarded)),
+            (Method::PUT, "/v1/files/f-1", Err(405)),
+            (Method::GET, "/v1/fine_tuning/jobs", Err(404)),
             (Method::GET, "/v1/chat/completions", Err(405)),
             (Method::DELETE, "/metrics", Err(405)),
             (Method::CONNECT, "/", Err(405)),

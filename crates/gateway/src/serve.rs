@@ -37,7 +37,7 @@ use crate::{
     console,
     decisions::AnsweredQuestions,
     detached::{self, DetachedRequests},
-    error,
+    error, forward,
     gateway_state::{ConsoleState, GatewayState, MAX_CONCURRENT_DOCUMENTS},
     landing_page,
     log::{self, RequestLog},
@@ -124,7 +124,6 @@ impl GatewayServer {
         let console = ConsoleState::new(machine);
         let answered = AnsweredQuestions::default();
         let app = GatewayState {
-            config,
             engine,
             store,
             console,
@@ -150,7 +149,7 @@ impl GatewayServer {
         let served = accept(listener, rules, app.metrics.clone(), answer, stop).await;
         // They had the same time as the requests with a connection.
         let waited = stopped_at.get().map_or(Duration::ZERO, Instant::elapsed);
-        app.detached.finish(app.config.timeouts.shutdown.saturating_sub(waited)).await;
+        app.detached.finish(app.engine.config().timeouts.shutdown.saturating_sub(waited)).await;
         app.engine.drain().await;
         // All requests are done. Joining the log thread blocks, so it runs on a blocking thread.
         let _ = tokio::task::spawn_blocking(move || writer.close()).await;
@@ -184,7 +183,8 @@ async fn answer(
     }
     let metric_route = route.as_ref().map_or(MetricRoute::Other, |route| route.metrics_route());
     let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
-    let origin_check = access::check_origin(&app.config.access, &parts, peer);
+    let config = app.engine.config();
+    let origin_check = access::check_origin(&config.access, &parts, peer);
     let allowed_origin = origin_check.as_ref().ok().and_then(Clone::clone);
     let handled = match origin_check {
         // Boxed, because hyper moves this future and it should be small.
@@ -223,13 +223,12 @@ async fn handle(
     context: &mut RequestContext,
 ) -> Result<HttpReply, ApiError> {
     request_body::check_transfer_encoding(&parts.headers)?;
+    let config = app.engine.config();
     // A client without a token must not learn which paths exist.
     let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
     let principal = match auth {
         AuthRequirement::Public => None,
-        AuthRequirement::Token => {
-            Some(access::authenticate(&app.config.access, &mut parts.headers)?)
-        }
+        AuthRequirement::Token => Some(access::authenticate(&config.access, &mut parts.headers)?),
     };
     access::reject_upstream_headers(&parts.headers)?;
     let route = route?;
@@ -245,7 +244,14 @@ async fn handle(
             let body = read_body(app, &parts.headers, body, context).await?;
             forward_to_engine(app, endpoint, parts, body, principal, context).await
         }
-        (GatewayRoute::Models, Some(_)) => models::reply(&app.config, parts.uri.path(), format),
+        (GatewayRoute::Forwarded, Some(principal)) => {
+            let (limits, timeout) = (&config.limits, config.timeouts.request_body);
+            let body = request_body::read_any_body(&parts.headers, body, limits, timeout).await?;
+            context.bytes_in = body.len();
+            let summary = &mut context.summary;
+            forward::forward(&app.engine, parts, body, &principal, summary).await
+        }
+        (GatewayRoute::Models, Some(_)) => models::reply(&config, parts.uri.path(), format),
         (GatewayRoute::Api | GatewayRoute::Console, Some(principal)) => {
             let body = read_body(app, &parts.headers, body, context).await?;
             let request = ApiRequest {
@@ -274,6 +280,7 @@ async fn handle(
         (
             GatewayRoute::Endpoint(_)
             | GatewayRoute::Models
+            | GatewayRoute::Forwarded
             | GatewayRoute::Api
             | GatewayRoute::Console
             | GatewayRoute::Metrics,
@@ -302,13 +309,9 @@ async fn read_body(
     body: Incoming,
     context: &mut RequestContext,
 ) -> Result<Bytes, ApiError> {
-    let body = request_body::read_body(
-        headers,
-        body,
-        &app.config.limits,
-        app.config.timeouts.request_body,
-    )
-    .await?;
+    let config = app.engine.config();
+    let (limits, timeout) = (&config.limits, config.timeouts.request_body);
+    let body = request_body::read_body(headers, body, limits, timeout).await?;
     context.bytes_in = body.len();
     Ok(body)
 }
@@ -368,7 +371,7 @@ fn probe(app: &GatewayState, probe: HealthProbe) -> HttpReply {
 fn health_json(app: &GatewayState) -> String {
     let is_agent =
         |upstream: &Arc<UpstreamConfig>| matches!(upstream.transport, UpstreamTransport::Agent);
-    if !app.config.upstreams.iter().any(is_agent) {
+    if !app.engine.config().upstreams.iter().any(is_agent) {
         return r#"{"status":"ok"}"#.to_owned();
     }
     let counts = app.engine.agent_counts();
@@ -386,7 +389,7 @@ fn preflight(headers: &HeaderMap) -> HttpReply {
     let mut reply = Response::new(ResponseBody::full(""));
     *reply.status_mut() = StatusCode::NO_CONTENT;
     let out = reply.headers_mut();
-    let methods = HeaderValue::from_static("GET, POST, OPTIONS");
+    let methods = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
     out.insert(header::ALLOW, methods.clone());
     if headers.contains_key(header::ORIGIN) {
         out.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);

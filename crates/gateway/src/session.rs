@@ -5,9 +5,14 @@
 //! exchange: the one after its reply. A request whose history continues after the newest reply of a
 //! session continues that session. One that continues after an older reply, or while the session is
 //! busy, is a branch and gets a session of its own. Nothing here depends on a provider or a store.
+//!
+//! Requests of one conversation under a name wait for each other, because each may continue the
+//! other's history and because a session has one open run. Requests under that name which share no
+//! message with it do not wait: `named.rs` gives them sessions of their own.
 
 mod session_ids;
 mod keys;
+mod named;
 mod query;
 mod prefix_index;
 mod replay_cache;
@@ -30,7 +35,9 @@ use prefix_index::{PrefixIndex, PrefixNode};
 use replay_cache::{ReplayCache, ReplayLookup};
 use table::SessionTable;
 
-pub use query::{RequestOrigin, RetryMark, SessionMatchKind, SessionQuery, SessionSelector};
+pub use query::{
+    ConversationTraits, RequestOrigin, RetryMark, SessionMatchKind, SessionQuery, SessionSelector,
+};
 pub use replay_cache::CachedReply;
 pub(crate) use session_ids::{LONGEST_NAME, is_session_name, named_session_id};
 pub use session_ids::{SessionScope, conversation_scope};
@@ -95,6 +102,8 @@ pub struct SessionGuard {
     scope: u128,
     fingerprint: Option<u128>,
     origin: RequestOrigin,
+    /// The opening by which requests of the same conversation find that it is in progress.
+    opening: Option<u128>,
     /// The session was created for this request and has no reply yet.
     is_new: bool,
 }
@@ -106,6 +115,7 @@ impl SessionIndex {
             prefixes: PrefixIndex::new(config.max_prefixes),
             sessions: HashMap::new(),
             by_name: HashMap::new(),
+            openings: HashMap::new(),
             replies: ReplayCache::new(config.reply_cache),
             next: 0,
         };
@@ -192,12 +202,19 @@ impl SessionIndex {
         }
         let next = state.next;
         let (serial, match_kind, forked_from) = state.resolve(query, now, config)?;
-        let is_new = state.next != next;
+        let is_new = state.next != next && serial == state.next.wrapping_sub(1);
         let Some(session) = state.sessions.get_mut(&serial) else { return Ok(SessionMatch::Busy) };
         session.at = now;
         session.busy = Some(Arc::new(Notify::new()));
+        session.has_tools |= query.traits.has_tools;
+        session.results_due = None;
         let id = session.id.clone();
         let SessionQuery { scope, origin, .. } = *query;
+        let is_named = matches!(query.selector, SessionSelector::Name(_));
+        let opening = query.traits.opening.filter(|_| is_named);
+        if let Some(opening) = opening {
+            state.openings.insert(opening, serial);
+        }
         let fingerprint = (query.retry_mark != RetryMark::Ignored
             && state.replies.expect_reply(query.fingerprint, origin, now, config.reply_ttl))
         .then_some(query.fingerprint);
@@ -211,6 +228,7 @@ impl SessionIndex {
             scope,
             fingerprint,
             origin,
+            opening,
             is_new,
         };
         Ok(SessionMatch::Acquired(guard))
@@ -234,6 +252,15 @@ impl SessionGuard {
     /// The session it branched off from.
     pub fn forked_from(&self) -> Option<&Arc<str>> {
         self.forked_from.as_ref()
+    }
+
+    /// Notes that the reply has calls: until their results come, or time out, the session is not
+    /// free for another conversation under its name.
+    pub fn expect_results(&mut self) {
+        let due = Instant::now() + self.shared.config.call_timeout;
+        if let Some(session) = self.shared.lock().sessions.get_mut(&self.serial) {
+            session.results_due = Some(due);
+        }
     }
 
     /// Records a complete reply. From now on the conversation is found by it, also by its id where
@@ -276,6 +303,9 @@ impl Drop for SessionGuard {
         let mut state = self.shared.lock();
         if let Some(fingerprint) = self.fingerprint.take() {
             state.replies.cancel(fingerprint);
+        }
+        if let Some(opening) = self.opening.take() {
+            state.openings.remove(&opening);
         }
         let session = state.sessions.get_mut(&self.serial);
         if let Some(waiting) = session.and_then(|session| session.busy.take()) {

@@ -1,6 +1,7 @@
 //! Sends requests to upstreams: address, headers, authorization and retries.
 
 mod request_path;
+mod breaker;
 mod budget;
 mod headers;
 mod retry_policy;
@@ -16,6 +17,7 @@ use crate::{
     http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody},
 };
 
+pub use breaker::CircuitBreaker;
 pub use budget::RetryBudget;
 pub use headers::{is_stream, response_headers};
 pub use retry::{AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, send_with_retry};
@@ -42,6 +44,24 @@ pub struct UpstreamRequest<'a> {
     pub client_key: Option<&'a ClientKey>,
     /// The `traceparent` header.
     pub trace: Option<&'a str>,
+}
+
+/// A request that is forwarded as it is.
+pub struct ForwardedRequest<'a> {
+    /// The upstream.
+    pub upstream: &'a UpstreamConfig,
+    /// The method.
+    pub method: Method,
+    /// The path behind the version: `/embeddings`.
+    pub path: &'a str,
+    /// The query, without `?`.
+    pub query: Option<&'a str>,
+    /// The format of the API that the path belongs to. It decides how the key is sent.
+    pub format: Format,
+    /// The client's headers.
+    pub headers: &'a HeaderMap,
+    /// The client's own key, for upstreams that are called with it.
+    pub client_key: Option<&'a ClientKey>,
 }
 
 /// What is requested from an upstream.
@@ -103,7 +123,57 @@ pub async fn send_once(
         }
         UpstreamTransport::Agent => return Err(HttpError::no_network()),
     };
-    // A client that trusts us would follow a redirect, and send its token and its history there.
+    check_status(reply)
+}
+
+/// Sends a request once, with its own path, content type and body.
+///
+/// # Errors
+/// If the upstream is not reached over the network, cannot be reached, or sends a redirect.
+pub async fn send_forwarded(
+    client: &HttpClient,
+    request: ForwardedRequest<'_>,
+    body: Bytes,
+) -> Result<HttpResponse, HttpError> {
+    let ForwardedRequest { upstream, method, path, query, format, headers, client_key } = request;
+    let UpstreamTransport::Network(target) = &upstream.transport else {
+        return Err(HttpError::no_network());
+    };
+    let mut out = headers::request_headers(
+        UpstreamRequest {
+            upstream,
+            operation: UpstreamOperation::Generate,
+            format,
+            client_format: format,
+            model: "",
+            stream: false,
+            headers,
+            client_key,
+            trace: None,
+        },
+        1,
+    );
+    for name in [http::header::CONTENT_TYPE, http::header::ACCEPT] {
+        match headers.get(&name) {
+            Some(value) => out.insert(name, value.clone()),
+            None => out.remove(name),
+        };
+    }
+    let mut full_path = format!("{}{}{path}", target.prefix, upstream.version);
+    // The version of Anthropic's API is a part of its paths.
+    if format == Format::Anthropic && upstream.version.is_empty() {
+        full_path = format!("{}/v1{path}", target.prefix);
+    }
+    if let Some(query) = query {
+        full_path.push('?');
+        full_path.push_str(query);
+    }
+    let http_request = HttpRequest { method, path: &full_path, headers: &out, body };
+    check_status(client.send(target, http_request).await?)
+}
+
+/// A client that trusts us would follow a redirect, and send its token and its history there.
+fn check_status(reply: HttpResponse) -> Result<HttpResponse, HttpError> {
     match reply.status.as_u16() {
         200..300 | 400..600 => Ok(reply),
         300..400 => Err(HttpError::redirect()),

@@ -47,7 +47,19 @@ impl UpstreamKind {
     /// The models that this kind is known to serve.
     pub fn models(self) -> &'static [&'static str] {
         match self {
-            UpstreamKind::Openai => &["gpt-*", "o1*", "o3*", "o4*", "chatgpt-*", "codex-*"],
+            UpstreamKind::Openai => &[
+                "gpt-*",
+                "o1*",
+                "o3*",
+                "o4*",
+                "chatgpt-*",
+                "codex-*",
+                "text-embedding-*",
+                "omni-moderation-*",
+                "whisper-*",
+                "tts-*",
+                "dall-e-*",
+            ],
             UpstreamKind::OpenaiCompatible => &[],
             UpstreamKind::Anthropic => &["claude-*"],
             UpstreamKind::Gemini => &["gemini-*"],

@@ -16,6 +16,9 @@ pub(crate) struct ServeArgs {
     /// Upstream for every model: the name of an upstream, or https://… [env: FOXWEDGE_UPSTREAM]
     #[arg(long, value_name = "NAME|URL")]
     pub(crate) upstream: Option<String>,
+    /// Serve every model with the built-in scripted one, which needs no key
+    #[arg(long, conflicts_with = "upstream")]
+    pub(crate) demo: bool,
     /// What to do with invalid histories [env: FOXWEDGE_MODE] [default: fix]
     #[arg(long, value_name = "MODE", value_parser = PossibleValuesParser::new(["off", "observe", "fix", "strict"]))]
     pub(crate) mode: Option<String>,
@@ -85,15 +88,59 @@ pub(crate) enum EnvClient {
     /// Every client that reads environment variables
     All,
     /// Claude Code and the Anthropic SDKs
+    #[value(alias = "anthropic")]
     ClaudeCode,
     /// The OpenAI SDKs and clients built on them
+    #[value(aliases = OPENAI_CLIENTS)]
     Openai,
     /// Codex
     Codex,
-    /// Gemini CLI
+    /// Gemini CLI and the Google Gen AI SDKs
+    #[value(aliases = ["google-genai", "google-adk"])]
     GeminiCli,
     /// goose
     Goose,
     /// opencode
     Opencode,
+    /// Kilo CLI
+    Kilo,
+    /// GitHub Copilot CLI
+    CopilotCli,
+    /// Qwen Code
+    QwenCode,
+    /// Cline CLI
+    Cline,
+    /// Continue CLI
+    Continue,
+    /// pi
+    Pi,
+    /// llm
+    Llm,
+    /// aider and LiteLLM
+    #[value(alias = "litellm")]
+    Aider,
+    /// Cursor
+    #[value(hide = true)]
+    Cursor,
 }
+
+/// Libraries that use an SDK of OpenAI, or read the same variables.
+const OPENAI_CLIENTS: [&str; 17] = [
+    "openai-agents",
+    "langchain",
+    "langgraph",
+    "agent-framework",
+    "autogen",
+    "semantic-kernel",
+    "llama-index",
+    "agno",
+    "strands",
+    "haystack",
+    "crewai",
+    "dspy",
+    "instructor",
+    "smolagents",
+    "pydantic-ai",
+    "ai-sdk",
+    "mastra",
+];

@@ -6,11 +6,15 @@ use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment, TokenState};
 
 use super::serve::{config_errors, token};
 use crate::cli::{EnvArgs, EnvClient, EnvShell};
-use foxwedge_local::output;
+use foxwedge_local::output::{self, HelpfulError};
 
 /// Prints the lines for a shell to evaluate. They contain the token.
 pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
     let EnvArgs { shell, client, config, listen, token_file } = args;
+    if let Some(reason) = unusable_reason(client) {
+        let help = "`foxwedge env --help` lists the clients that can";
+        return Err(HelpfulError::new(reason).help(help).into());
+    }
     let flags = ConfigFlags { config, listen, token_file, ..ConfigFlags::default() };
     let mut loaded = match config::read(&flags, &LocalEnvironment) {
         Ok(loaded) => loaded,
@@ -33,6 +37,12 @@ pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Why a client cannot use the gateway.
+fn unusable_reason(client: EnvClient) -> Option<&'static str> {
+    let servers = "Cursor cannot use the gateway: it sends requests from its own servers";
+    (client == EnvClient::Cursor).then_some(servers)
+}
+
 /// One line of output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum EnvLine {
@@ -45,23 +55,79 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
     let versioned = format!("{url}/v1");
     let anthropic = [set("ANTHROPIC_BASE_URL", url), set("ANTHROPIC_AUTH_TOKEN", token)];
     let openai = [set("OPENAI_BASE_URL", &versioned), set("OPENAI_API_KEY", token)];
+    let former = set("OPENAI_API_BASE", &versioned);
+    let variable = [set("FOXWEDGE_TOKEN", token)];
+    // Files and commands, for what no variable sets.
+    let comments =
+        |lines: &[&str]| lines.iter().map(|line| EnvLine::Comment((*line).to_owned())).collect();
     let hosts = [set("OPENAI_HOST", url), set("ANTHROPIC_HOST", url)];
     match client {
         EnvClient::All => [&anthropic[..], &openai, &hosts].concat(),
         EnvClient::ClaudeCode => anthropic.to_vec(),
-        EnvClient::Openai => openai.to_vec(),
-        EnvClient::Codex => {
+        EnvClient::Openai | EnvClient::Aider => [&openai[..], &[former]].concat(),
+        EnvClient::QwenCode => {
+            let command: Vec<_> = comments(&["qwen --auth-type openai --model MODEL"]);
+            [&command[..], &openai].concat()
+        }
+        EnvClient::CopilotCli => {
+            let command: Vec<_> = comments(&["copilot --model MODEL"]);
             let provider = [
-                "~/.codex/config.toml:".to_owned(),
-                "  model_provider = \"foxwedge\"".to_owned(),
-                "  [model_providers.foxwedge]".to_owned(),
-                "  name = \"Foxwedge\"".to_owned(),
-                format!("  base_url = \"{versioned}\""),
-                "  env_key = \"FOXWEDGE_TOKEN\"".to_owned(),
-                "  wire_api = \"responses\"".to_owned(),
+                set("COPILOT_PROVIDER_TYPE", "openai"),
+                set("COPILOT_PROVIDER_BASE_URL", &versioned),
+                set("COPILOT_PROVIDER_API_KEY", token),
             ];
-            let provider = provider.map(EnvLine::Comment);
-            [&provider[..], &[set("FOXWEDGE_TOKEN", token)]].concat()
+            [&command[..], &provider].concat()
+        }
+        EnvClient::Cline => {
+            let login = format!(
+                "cline auth -p openai-compatible -b {versioned} -k \"$FOXWEDGE_TOKEN\" -m MODEL"
+            );
+            let login: Vec<_> = comments(&[&login]);
+            [&login[..], &variable].concat()
+        }
+        EnvClient::Continue => {
+            let file: Vec<_> = comments(&[
+                "~/.continue/config.yaml:",
+                "  models:",
+                "    - name: Foxwedge",
+                "      provider: openai",
+                "      model: MODEL",
+                &format!("      apiBase: {versioned}"),
+                "      apiKey: ${{ secrets.FOXWEDGE_TOKEN }}",
+            ]);
+            [&file[..], &variable].concat()
+        }
+        EnvClient::Pi => {
+            let file: Vec<_> = comments(&[&format!(
+                "~/.pi/agent/models.json: {{ \"providers\": {{ \"foxwedge\": {{ \"baseUrl\": \
+                 \"{versioned}\", \"api\": \"openai-completions\", \"apiKey\": \
+                 \"FOXWEDGE_TOKEN\", \"models\": [{{ \"id\": \"MODEL\" }}] }} }} }}"
+            )]);
+            [&file[..], &variable].concat()
+        }
+        EnvClient::Llm => {
+            let file: Vec<_> = comments(&[
+                "extra-openai-models.yaml:",
+                "  - model_id: foxwedge",
+                "    model_name: MODEL",
+                &format!("    api_base: {versioned}"),
+                "    supports_tools: true",
+            ]);
+            [&file[..], &[set("OPENAI_API_KEY", token)]].concat()
+        }
+        // It was refused.
+        EnvClient::Cursor => Vec::new(),
+        EnvClient::Codex => {
+            let provider: Vec<_> = comments(&[
+                "~/.codex/config.toml:",
+                "  model_provider = \"foxwedge\"",
+                "  [model_providers.foxwedge]",
+                "  name = \"Foxwedge\"",
+                &format!("  base_url = \"{versioned}\""),
+                "  env_key = \"FOXWEDGE_TOKEN\"",
+                "  wire_api = \"responses\"",
+            ]);
+            [&provider[..], &variable].concat()
         }
         EnvClient::GeminiCli => {
             vec![set("GOOGLE_GEMINI_BASE_URL", url), set("GEMINI_API_KEY", token)]
@@ -70,10 +136,11 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
             let keys = [set("OPENAI_API_KEY", token), set("ANTHROPIC_API_KEY", token)];
             [&hosts[..], &keys].concat()
         }
-        EnvClient::Opencode => {
+        EnvClient::Opencode | EnvClient::Kilo => {
+            let file = if client == EnvClient::Kilo { "kilo.json" } else { "opencode.json" };
             let provider = |name: &str, key: &str| {
                 EnvLine::Comment(format!(
-                    "opencode.json: \"provider\": {{ \"{name}\": {{ \"options\": {{ \
+                    "{file}: \"provider\": {{ \"{name}\": {{ \"options\": {{ \
                      \"baseURL\": \"{versioned}\", \"apiKey\": \"{{env:{key}}}\" }} }} }}"
                 ))
             };
@@ -138,6 +205,25 @@ mod tests {
         assert_eq!(line.render(EnvShell::Zsh), line.render(EnvShell::Bash));
         assert_eq!(line.render(EnvShell::Fish), r"set -gx A 'it\'s \\ $x'");
         assert_eq!(line.render(EnvShell::Powershell), r"$Env:A = 'it''s \ $x'");
+    }
+
+    #[test]
+    fn every_client_gets_the_address_and_the_token_or_a_reason() {
+        use clap::ValueEnum as _;
+        for client in EnvClient::value_variants() {
+            let lines = env_lines(*client, "http://gate", "secret-token");
+            let text: String = lines.iter().map(|it| it.render(EnvShell::Bash) + "\n").collect();
+            match unusable_reason(*client) {
+                None => {
+                    assert!(text.contains("http://gate"), "{client:?}: {text}");
+                    assert!(text.contains("='secret-token'"), "{client:?}: {text}");
+                }
+                Some(_) => assert!(text.is_empty(), "{client:?}"),
+            }
+            // Files may be shared: only variables hold the token.
+            let has_secret = |line: &EnvLine| matches!(line, EnvLine::Comment(text) if text.contains("secret-token"));
+            assert!(!lines.iter().any(has_secret), "{client:?}");
+        }
     }
 
     #[test]

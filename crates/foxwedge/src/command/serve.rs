@@ -5,6 +5,7 @@ pub(crate) mod token;
 mod config_summary;
 mod config_listing;
 mod startup_messages;
+mod reload;
 mod start;
 
 use std::process::ExitCode;
@@ -13,11 +14,13 @@ use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment, TokenRequire
 
 use crate::cli::ServeArgs;
 use foxwedge_local::output;
+use foxwedge_upstream::SCRIPTED_NAME;
 
 /// Serves until a signal stops it.
 pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let (check, print) = (args.check_config, args.print_config);
-    let loaded = match config::read(&flags(args), &LocalEnvironment) {
+    let flags = flags(args);
+    let loaded = match config::read(&flags, &LocalEnvironment) {
         Ok(loaded) => loaded,
         Err(error) => return Ok(config_errors::report_refused(&error)),
     };
@@ -30,7 +33,7 @@ pub(crate) fn run(args: ServeArgs) -> anyhow::Result<ExitCode> {
         output::write_stdout(&config_summary::draw(&loaded))?;
         return Ok(ExitCode::SUCCESS);
     }
-    start::run(loaded)
+    start::run(loaded, flags)
 }
 
 fn flags(args: ServeArgs) -> ConfigFlags {
@@ -38,7 +41,7 @@ fn flags(args: ServeArgs) -> ConfigFlags {
         config: args.config,
         listen: args.listen,
         store: args.store,
-        upstream: args.upstream,
+        upstream: args.upstream.or_else(|| args.demo.then(|| SCRIPTED_NAME.to_owned())),
         mode: args.mode,
         store_runs: args.store_runs,
         store_content: args.store_content,

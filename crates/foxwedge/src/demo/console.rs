@@ -151,7 +151,8 @@ impl DemoHome {
 
     fn serve(&self, port: u16) -> anyhow::Result<Child> {
         let listen = format!("127.0.0.1:{port}");
-        let args = ["serve", "--listen", &listen, "--store-content", "true", "--token-file"];
+        let args =
+            ["serve", "--demo", "--listen", &listen, "--store-content", "true", "--token-file"];
         let mut command = self.program(&args)?;
         command.arg(self.0.join("token"));
         command.spawn().context("the gateway cannot be started")

@@ -180,8 +180,13 @@ impl Gateway {
 
     /// Asks it to end.
     pub(crate) fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, name: &str) {
         let mut kill = Command::new("kill");
-        let sent = kill.args(["-TERM", &self.child.id().to_string()]).status().expect("kill");
+        let sent = kill.args([name, &self.child.id().to_string()]).status().expect("kill");
         assert!(sent.success());
     }
 

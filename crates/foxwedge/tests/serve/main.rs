@@ -17,6 +17,7 @@ mod gateway;
 mod conversation;
 mod kills;
 mod ending;
+mod reload;
 mod crowds;
 mod bodies;
 mod floods;

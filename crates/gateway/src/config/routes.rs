@@ -110,8 +110,7 @@ pub(super) fn read_routes(
     let mut routes: Vec<Arc<ModelRoute>> = Vec::new();
     let section_count = reader.sections.len();
     for section in sections {
-        let route = read_route(reader, section, upstreams, guard, &routes);
-        routes.extend(route.map(Arc::new));
+        read_route(reader, section, upstreams, guard, &mut routes);
     }
     if let Some((name, origin)) = chosen {
         // The chosen upstream gets all requests: routes of the file are ignored.
@@ -149,13 +148,14 @@ fn add_default_routes(
         }
     }
     let mut remote = entries.iter().filter(|entry| entry.kind != UpstreamKind::Scripted);
-    let catch_all = match (remote.next(), remote.next()) {
-        // Without any key, the built-in model serves everything.
+    let only = match (remote.next(), remote.next()) {
         (None, _) => entries.first(),
-        // A single upstream in the file serves everything.
-        (Some(entry), None) if matches!(entry.origin, SettingOrigin::File { .. }) => Some(entry),
-        (Some(_), _) => None,
+        (Some(entry), None) => Some(entry),
+        (Some(_), Some(_)) => None,
     };
+    // A single upstream in the file serves everything. The built-in model does so on request only:
+    // a client that forgot its key would take its replies for those of a provider.
+    let catch_all = only.filter(|entry| matches!(entry.origin, SettingOrigin::File { .. }));
     routes.extend(
         catch_all.map(|entry| default_route(reader, "*", entry, guard, &SettingOrigin::Default)),
     );
@@ -168,7 +168,8 @@ fn warn_unused_upstreams(
     routes: &[Arc<ModelRoute>],
 ) {
     for UpstreamEntry { upstream, origin, .. } in entries {
-        let is_used = routes.iter().any(|route| route.upstream.name == upstream.name);
+        let all = routes.iter().flat_map(|route| route.fallbacks.iter().chain([route]));
+        let is_used = all.into_iter().any(|route| route.upstream.name == upstream.name);
         if !is_used && &*upstream.name != SCRIPTED_NAME {
             let message = "no route uses this upstream";
             let help =
@@ -197,19 +198,20 @@ fn default_route(
         upstream_model: None,
         guard,
         context_window: None,
+        fallbacks: Vec::new(),
     })
 }
 
-/// Reads one `[[route]]` of the file.
+/// Reads one `[[route]]` of the file: another route, or a fallback of an earlier one.
 fn read_route(
     reader: &mut ConfigReader<'_>,
     mut section: SectionReader<'_>,
     upstreams: &UpstreamList,
     guard: GuardConfig,
-    earlier_routes: &[Arc<ModelRoute>],
-) -> Option<ModelRoute> {
-    let model = read_model_pattern(reader, &mut section, earlier_routes);
-    if let Some(model) = &model {
+    routes: &mut Vec<Arc<ModelRoute>>,
+) -> Option<()> {
+    let model = read_model_pattern(reader, &mut section);
+    if let Some((model, _)) = &model {
         section.name = format!("route.{model}");
     }
     let entry = read_route_upstream(reader, &mut section, upstreams);
@@ -226,18 +228,47 @@ fn read_route(
     let context_window = reader.read_optional::<usize>(&mut section, "context_window");
     let context_window = context_window.and_then(|tokens| u64::try_from(tokens).ok());
     let guard = GuardConfig::read(reader, &mut section, Some(guard));
+    let fallback = reader.read_optional::<bool>(&mut section, "fallback").unwrap_or(false);
+    let full_key = section.full_key("model");
     reader.close_section(section);
-    let (model, entry) = (model?, entry?);
-    let (upstream, agent) = (Arc::clone(&entry.upstream), entry.agent.clone());
-    let model = model.into();
-    Some(ModelRoute { model, upstream, agent, upstream_model, guard, context_window })
+    let ((model, origin), entry) = (model?, entry?);
+    let route = Arc::new(ModelRoute {
+        model: model.as_str().into(),
+        upstream: Arc::clone(&entry.upstream),
+        agent: entry.agent.clone(),
+        upstream_model,
+        guard,
+        context_window,
+        fallbacks: Vec::new(),
+    });
+    let earlier = routes.iter_mut().find(|earlier| *earlier.model == *model);
+    let (message, help) = match (earlier.and_then(Arc::get_mut), fallback) {
+        (Some(earlier), true) if earlier.agent.is_none() && route.agent.is_none() => {
+            earlier.fallbacks.push(route);
+            return Some(());
+        }
+        (None, false) => {
+            routes.push(route);
+            return Some(());
+        }
+        (Some(_), true) => ("a live agent has no fallback and is none".to_owned(), ""),
+        (Some(_), false) => (
+            format!("another route has the model {}", quote(&excerpt(&model))),
+            "only the first one would be used; `fallback = true` uses this one when that fails",
+        ),
+        (None, true) => (
+            format!("there is no earlier route with the model {}", quote(&excerpt(&model))),
+            "a fallback follows the route that it helps out",
+        ),
+    };
+    reader.report_error(&origin, full_key, message, help);
+    None
 }
 
 fn read_model_pattern(
     reader: &mut ConfigReader<'_>,
     section: &mut SectionReader<'_>,
-    earlier_routes: &[Arc<ModelRoute>],
-) -> Option<String> {
+) -> Option<(String, SettingOrigin)> {
     let Some((model, origin)) = reader.read_text(section, "model") else {
         if !section.has("model") {
             let help = "`model = \"claude-*\"`";
@@ -252,13 +283,7 @@ fn read_model_pattern(
         reader.report_error(&origin, section.full_key("model"), invalid(&model), help);
         return None;
     }
-    if earlier_routes.iter().any(|route| *route.model == *model) {
-        let message = format!("another route has the model {}", quote(&excerpt(&model)));
-        let help = "only the first one would be used";
-        reader.report_error(&origin, section.full_key("model"), message, help);
-        return None;
-    }
-    Some(model)
+    Some((model, origin))
 }
 
 fn read_route_upstream<'u>(

@@ -383,7 +383,8 @@ fn route_rows() -> Vec<SettingRow> {
     let guard = GuardConfig::rows().into_iter();
     let guard =
         guard.map(|row| SettingRow { variables: &[], flag: None, is_unset: true, doc, ..row });
-    rows.into_iter().chain(guard).collect()
+    let fallback = "Whether it is used only while the earlier routes of this model fail";
+    rows.into_iter().chain(guard).chain([unset("fallback", "true", fallback)]).collect()
 }
 
 /// The route of the agent in the manual.

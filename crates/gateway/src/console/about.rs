@@ -17,7 +17,7 @@ pub(super) fn about(app: &GatewayState, http_request: &ApiRequest<'_>) -> HttpRe
         TokenScope::User => "user",
         TokenScope::Admin => "admin",
     };
-    let content = match app.config.record.store_content {
+    let content = match app.engine.config().record.store_content {
         ContentRecording::Omitted => "left",
         ContentRecording::Stored => "kept",
     };

@@ -31,14 +31,14 @@ pub(super) fn allowed_sessions<'a>(
     request: &ApiRequest<'_>,
 ) -> Result<&'a Arc<LocalSessions>, ApiError> {
     let denied = |code, message: &str| ApiError::new(ApiErrorKind::Permission, code, message);
-    let sessions = match (&app.console.local_sessions, app.config.console.session_files) {
+    let sessions = match (&app.console.local_sessions, app.engine.config().console.session_files) {
         (Some(sessions), true) => sessions,
         (None, _) | (Some(_), false) => {
             return Err(denied("files_off", "session files are not shown by this gateway"));
         }
     };
     // Without tokens every user of this machine has access, but files belong to one user.
-    if app.config.access.tokens.is_empty() {
+    if app.engine.config().access.tokens.is_empty() {
         return Err(denied(
             "files_need_token",
             "session files are shown to holders of a token only",

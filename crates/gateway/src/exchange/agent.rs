@@ -225,7 +225,7 @@ async fn client_reply(
         (BodyChunk::Failed(error), _) => return Err(error.into()),
         (first, true) => IncomingBody::from_local(ReplyChannel::new(first, rest)),
         (first, false) => {
-            let max_bytes = engine.config.limits.whole_reply;
+            let max_bytes = engine.config().limits.whole_reply;
             IncomingBody::from_bytes(read_full_reply(handle, first, &mut rest, max_bytes).await?)
         }
     };

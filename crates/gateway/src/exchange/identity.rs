@@ -20,6 +20,12 @@ use crate::{
 const SESSION_HEADERS: [&str; 4] =
     ["x-foxwedge-session", "x-session-id", "x-session-affinity", "x-opencode-session"];
 
+/// Headers in which agents name their session to their own provider: Claude Code, Codex, goose. A
+/// thread is one conversation of a session. They are not meant for us, so a value that is no
+/// session name is ignored.
+const AGENT_HEADERS: [&str; 4] =
+    ["x-claude-code-session-id", "thread-id", "session-id", "agent-session-id"];
+
 /// The identity of a request.
 pub(super) struct RequestIdentity {
     /// How the client identifies its session.
@@ -84,7 +90,7 @@ pub(super) fn identify(
 fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let Some(header) = SESSION_HEADERS.into_iter().find(|header| headers.contains_key(*header))
     else {
-        return Ok(None);
+        return Ok(AGENT_HEADERS.into_iter().find_map(|header| agent_session(headers, header)));
     };
     let mut values = headers.get_all(header).iter();
     let name = values.next().and_then(|value| value.to_str().ok());
@@ -105,6 +111,13 @@ fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
                 .at(header))
         }
     }
+}
+
+/// The session name in a header of an agent, if it has one.
+fn agent_session<'h>(headers: &'h HeaderMap, header: &str) -> Option<&'h str> {
+    let mut values = headers.get_all(header).iter();
+    let name = values.next()?.to_str().ok()?;
+    (session::is_session_name(name) && values.next().is_none()).then_some(name)
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Option<&[u8]> {
@@ -132,7 +145,7 @@ fn fingerprint(request: &GatewayRequest, scope: u128, key: Option<&[u8]>) -> u12
     if let Some(key) = key {
         add(0, key);
     }
-    for (at, header) in (1..).zip(SESSION_HEADERS) {
+    for (at, header) in (1..).zip(SESSION_HEADERS.into_iter().chain(AGENT_HEADERS)) {
         for value in request.headers.get_all(header) {
             add(at, value.as_bytes());
         }
@@ -190,6 +203,23 @@ mod tests {
         }
         // The header of the highest priority decides; others are ignored then.
         assert!(identity(&[("x-session-id", "a b"), ("x-foxwedge-session", "a")]).is_ok());
+    }
+
+    #[test]
+    fn agents_name_their_sessions_in_headers_of_their_own() {
+        let name = |headers: &[(&str, &str)]| identity(headers).expect("an identity").selector;
+        let named = |name: &str| SessionSelector::Name(name.to_owned());
+        let id = "0199a213-81c0-7800-8aa1-bbab2a035a53";
+        for header in AGENT_HEADERS {
+            assert_eq!(name(&[(header, id)]), named(id), "{header}");
+            assert_eq!(name(&[(header, id), ("x-session-id", "a")]), named("a"), "{header}");
+            for wrong in ["", "a b", "../x", "sid:7"] {
+                assert_eq!(name(&[(header, wrong)]), SessionSelector::None, "{header}: {wrong}");
+            }
+            assert_eq!(name(&[(header, "a"), (header, "b")]), SessionSelector::None, "{header}");
+        }
+        // Codex sends both; each of its threads is a conversation.
+        assert_eq!(name(&[("session-id", "s"), ("thread-id", "t")]), named("t"));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use foxwedge_core::{Format, PartKind, Report};
 use foxwedge_formats::{
-    OutlinedDocument, ReadError, RequestEnvelope, outline_options, position, read, read_within,
-    text,
+    OutlinedDocument, ReadError, RequestEnvelope, digest::ConversationDigest, outline_options,
+    position, read, read_within, text,
 };
 use serde_json::json;
 
@@ -16,8 +16,10 @@ use super::{
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
-    config::ModelRoute,
+    active_config::ResponseStorage,
+    config::{GatewayConfig, ModelRoute},
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
+    session::ConversationTraits,
 };
 use foxwedge_upstream::{UpstreamTransport, send::UpstreamOperation};
 
@@ -35,15 +37,21 @@ pub(super) struct RoutedRequest {
     /// How many tokens the reply may have.
     pub(super) max_output: Option<u64>,
     pub(super) guarded: GuardedRequest,
+    /// The id of the response that the request continues, if the upstream has to know it.
+    pub(super) previous_response: Option<Arc<str>>,
     /// The body, if later requests may refer to its reply by id; `None` if the upstream stores it
     /// itself.
     pub(super) referable_body: Option<Bytes>,
     /// The digests of the conversation, one per message.
     pub(super) chain: Vec<u128>,
+    /// What tells the conversation from others under the same name.
+    pub(super) traits: ConversationTraits,
     /// Ids of the calls whose results end the history.
     pub(super) answered_calls: Vec<Arc<str>>,
     /// Those of them whose result is marked as an error.
     pub(super) failed_calls: Vec<Arc<str>>,
+    /// Whether the upstream is a fallback of the route.
+    pub(super) is_fallback: bool,
     /// The identity of the request: session hint, scope and fingerprint.
     pub(super) identity: RequestIdentity,
 }
@@ -52,24 +60,57 @@ pub(super) fn prepare(
     engine: &EngineShared,
     request: &GatewayRequest,
 ) -> Result<RoutedRequest, ApiError> {
-    prepare_body(engine, request, request.body.clone(), false)
+    prepare_body(engine, request, request.body.clone(), References::ByUpstream, None)
 }
 
-/// Prepares a request with a body that may differ from the one received: references are resolved, but
-/// only once: the items they lead to came from a client and may hold references again.
+/// The same, for a fallback of the model's route.
+pub(super) fn prepare_for_route(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    route: Arc<ModelRoute>,
+) -> Result<RoutedRequest, ApiError> {
+    prepare_body(engine, request, request.body.clone(), References::ByUpstream, Some(route))
+}
+
+/// The same request with the content of the responses and items that it refers to, for an upstream
+/// that turned out not to store them. `None` if they are not known here.
+pub(super) fn prepare_resolved(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    route: Arc<ModelRoute>,
+) -> Option<RoutedRequest> {
+    let body = request.body.clone();
+    let resolved = prepare_body(engine, request, body, References::ByGateway, Some(route)).ok()?;
+    resolved.previous_response.is_none().then_some(resolved)
+}
+
+/// Who resolves references of a Responses request to earlier responses and items.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum References {
+    /// The upstream, if it has the same format and is not known to store nothing.
+    ByUpstream,
+    /// The gateway, as far as it knows them.
+    ByGateway,
+    /// They are resolved. What they lead to came from a client and may hold references again.
+    Resolved,
+}
+
+/// Prepares a request with a body that may differ from the one received.
 fn prepare_body(
     engine: &EngineShared,
     request: &GatewayRequest,
     body: Bytes,
-    is_resolved: bool,
+    references: References,
+    route: Option<Arc<ModelRoute>>,
 ) -> Result<RoutedRequest, ApiError> {
     let from = request.endpoint.format();
     let source = text(&body).map_err(|error| unreadable_body_error(&body, &error))?;
     // The route decides how closely to parse; most routes need the default.
     let default_options = outline_options(foxwedge_core::Profile::for_format(from));
-    let mut reading =
-        read_within(source, from, default_options, engine.config.limits.history_messages)
-            .map_err(|error| unreadable_body_error(&body, &error))?;
+    let active = engine.config.get();
+    let config = &active.config;
+    let mut reading = read_within(source, from, default_options, config.limits.history_messages)
+        .map_err(|error| unreadable_body_error(&body, &error))?;
     if let Some(model) = &request.path_model {
         reading.draft.body.model = Some(Cow::Owned(model.to_string()));
     }
@@ -83,24 +124,32 @@ fn prepare_body(
         );
     }
     let identity = {
-        let replay_policy = engine.config.sessions.retries;
+        let replay_policy = config.sessions.retries;
         identify(request, envelope, &requested_model, replay_policy, &engine.sessions)?
     };
-    let route = engine
-        .config
-        .route(&requested_model)
-        .ok_or_else(|| unknown_model_error(&requested_model))?;
+    let route = route
+        .or_else(|| config.route(&requested_model))
+        .ok_or_else(|| unknown_model_error(&requested_model, config))?;
     let model: Arc<str> =
         route.upstream_model.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
     let format = upstream_wire(&route, from);
     // Stored conversations exist only at the provider that stored them.
     let stored_upstream =
         from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
+    let storage = active.response_storage(&route.upstream.name);
     if !stored_upstream {
         refuse_stateful(envelope, from)?;
-        let owner = &request.caller.owner;
-        if !is_resolved && let Some(body) = engine.response_items.resolve(owner, &reading)? {
-            return prepare_body(engine, request, body.into(), true);
+    }
+    let is_ours = references == References::ByGateway || storage == ResponseStorage::NotStored;
+    if references != References::Resolved && (!stored_upstream || is_ours) {
+        let resolved = match engine.response_items.resolve(&request.caller.owner, &reading) {
+            // The upstream may have what is not known here.
+            Err(_) if stored_upstream => None,
+            resolved => resolved?,
+        };
+        if let Some(body) = resolved {
+            let references = References::Resolved;
+            return prepare_body(engine, request, body.into(), references, Some(route));
         }
     }
 
@@ -125,24 +174,40 @@ fn prepare_body(
 
     let envelope = &reading.envelope;
     let counts_only = request.endpoint.operation() == UpstreamOperation::CountTokens;
+    let chain = if counts_only { Vec::new() } else { reading.message_digests(identity.scope) };
+    let answered_calls = answered_call_ids(&reading, |_| true);
+    let traits = ConversationTraits {
+        opening: opening_digest(&chain, identity.scope).filter(|_| !envelope.is_stateful()),
+        has_tools: reading.draft.body.tools,
+        has_results: !answered_calls.is_empty(),
+    };
     Ok(RoutedRequest {
         stream: request.endpoint.streams().or(envelope.stream).unwrap_or(false),
         include_usage: envelope.include_usage.unwrap_or(false) || from != Format::OpenaiChat,
         max_output: envelope.max_output,
-        chain: if counts_only { Vec::new() } else { reading.message_digests(identity.scope) },
-        answered_calls: answered_call_ids(&reading, |_| true),
+        chain,
+        traits,
+        answered_calls,
         failed_calls: failed_call_ids(&reading, from),
         identity,
-        referable_body: (!stored_upstream
+        is_fallback: false,
+        referable_body: ((!stored_upstream || storage != ResponseStorage::Stored)
             && from == Format::OpenaiResponses
             && envelope.store != Some(false))
         .then(|| body.clone()),
+        previous_response: envelope.previous_response.as_deref().map(Arc::from),
         route,
         requested_model,
         model,
         format,
         guarded,
     })
+}
+
+/// The digest after the first message. Instructions have none.
+fn opening_digest(chain: &[u128], scope: u128) -> Option<u128> {
+    let empty = ConversationDigest::new(scope).value();
+    chain.iter().copied().find(|value| *value != empty)
 }
 
 /// The format of the upstream request: the client's own, if the upstream supports it.
@@ -256,8 +321,15 @@ fn answered_call_ids(
         .collect()
 }
 
-fn unknown_model_error(model: &str) -> ApiError {
-    let message = format!("no provider is configured for the model `{}`", shorten_name(model));
+fn unknown_model_error(model: &str, config: &GatewayConfig) -> ApiError {
+    let mut message = format!("no provider is configured for the model `{}`", shorten_name(model));
+    let mut upstreams = config.upstreams.iter();
+    if upstreams.all(|upstream| matches!(upstream.transport, UpstreamTransport::Scripted)) {
+        message.push_str(
+            ", only the built-in `scripted`: set the key of a provider, or start the gateway with \
+             `--demo`",
+        );
+    }
     ApiError::new(ApiErrorKind::NotFound, "model_not_found", message).at("model")
 }
 

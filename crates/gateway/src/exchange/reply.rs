@@ -118,6 +118,10 @@ impl ResponseBuilder<'_> {
         let mut headers = response_headers(upstream_headers, converted);
         headers.insert(header::CONTENT_TYPE, content_type);
         add_gateway_headers(self.summary, &mut headers);
+        if self.routed_request.is_fallback {
+            let upstream = &self.routed_request.route.upstream.name;
+            insert_header(&mut headers, "x-foxwedge-fallback", upstream);
+        }
         let guarded = &self.routed_request.guarded;
         if let Some((before, after)) = guarded.compacted {
             insert_header(&mut headers, "x-foxwedge-compacted", &format!("{before}->{after}"));

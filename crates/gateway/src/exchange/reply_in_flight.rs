@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use foxwedge_agents::AgentHandle;
-use foxwedge_formats::model::ModelReply;
+use foxwedge_formats::model::{ContentPart, ModelPart, ModelReply};
 use tokio::sync::oneshot;
 
 use super::{EngineShared, lock};
@@ -33,6 +33,14 @@ pub(crate) struct ReplyInFlight {
 }
 
 impl ReplyInFlight {
+    /// Notes what a complete reply asks of its client: results for its calls.
+    pub(crate) fn note_calls(&mut self, reply: &ModelReply<'_>) {
+        let is_call = |part: &ModelPart<'_>| matches!(part.content(), ContentPart::ToolCall(_));
+        if reply.parts.iter().any(is_call) {
+            self.session_guard.expect_results();
+        }
+    }
+
     /// Commits a complete reply; `tip` is the digest of the conversation after it. Returns the
     /// digest by which the conversation is found after a restart: clients may leave out a reply
     /// that only lists open calls again.

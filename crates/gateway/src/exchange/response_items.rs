@@ -1,5 +1,5 @@
 //! Items and responses that clients of the Responses API reference by id instead of repeating them.
-//! The upstream does not have them, so they are resolved from memory; an unknown reference is
+//! If the upstream does not have them, they are resolved from memory; an unknown reference is
 //! rejected with OpenAI's error message, and never ignored.
 
 use std::{
@@ -101,11 +101,20 @@ impl ResponseItemCache {
             return;
         };
         let Ok(mut request) = serde_json::from_slice::<Value>(request) else { return };
-        let mut items = match request["input"].take() {
-            Value::Array(items) => items,
-            Value::String(text) => vec![json!({ "role": "user", "content": text })],
-            _ => return,
+        // A request that continues a response which is not known here is only a part of its
+        // conversation.
+        let mut items = match request["previous_response_id"].as_str() {
+            None => Vec::new(),
+            Some(previous) => match self.find(owner, "reply", previous) {
+                Some(Value::Array(items)) => items,
+                _ => return,
+            },
         };
+        match request["input"].take() {
+            Value::Array(input) => items.extend(input),
+            Value::String(text) => items.push(json!({ "role": "user", "content": text })),
+            _ => return,
+        }
         items.extend(output.iter().cloned());
         self.put(owner, "reply", id, &Value::Array(items).to_string());
     }

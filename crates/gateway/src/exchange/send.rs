@@ -62,9 +62,10 @@ async fn send_with_retries(
     if is_sdk_retry(&request.headers) {
         policy = policy.for_client_retry();
     }
-    let plan = RetryPlan { policy, budget: engine.retry_budgets.get(&route.upstream.name) };
+    let active = engine.config.get();
+    let plan = RetryPlan { policy, budget: active.retry_budget(&route.upstream.name) };
     let response =
-        send_with_retry(&engine.client, upstream_request, body, plan, &mut observer).await;
+        send_with_retry(&active.client, upstream_request, body, plan, &mut observer).await;
     response.map_err(|(error, tries)| {
         let mut api_error = unreachable_error(&error);
         api_error.retries_exhausted = tries == UpstreamTries::Exhausted;
@@ -113,7 +114,7 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
     }
 }
 
-fn unreachable_error(error: &HttpError) -> ApiError {
+pub(crate) fn unreachable_error(error: &HttpError) -> ApiError {
     let message = format!("the request to the upstream failed: {error}");
     match error.kind {
         HttpErrorKind::Timeout => {

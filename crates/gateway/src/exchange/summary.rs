@@ -172,7 +172,8 @@ impl UpstreamSummarizer {
             trace: None,
         };
         let reply = self.runtime.block_on(async {
-            let reply = send_once(&self.engine.client, request, body, 1).await.ok()?;
+            let active = self.engine.config.get();
+            let reply = send_once(&active.client, request, body, 1).await.ok()?;
             let is_success = reply.status.is_success();
             reply.body.read_all(MAX_REPLY_BYTES).await.ok().filter(|_| is_success)
         })?;

@@ -25,6 +25,8 @@ pub enum MetricRoute {
     GeminiCountTokens,
     /// `/v1/models`.
     Models,
+    /// Other endpoints of providers, such as `/v1/embeddings`.
+    Forwarded,
     /// Sessions, runs, repairs, and operations on documents.
     Api,
     /// Health, metrics, the console, and paths that do not exist.
@@ -33,7 +35,7 @@ pub enum MetricRoute {
 
 impl MetricRoute {
     /// Every route.
-    pub const ALL: [MetricRoute; 11] = [
+    pub const ALL: [MetricRoute; 12] = [
         MetricRoute::Chat,
         MetricRoute::Responses,
         MetricRoute::Messages,
@@ -43,6 +45,7 @@ impl MetricRoute {
         MetricRoute::StreamGenerateContent,
         MetricRoute::GeminiCountTokens,
         MetricRoute::Models,
+        MetricRoute::Forwarded,
         MetricRoute::Api,
         MetricRoute::Other,
     ];
@@ -59,6 +62,7 @@ impl MetricRoute {
             MetricRoute::StreamGenerateContent => GatewayEndpoint::StreamGenerateContent.name(),
             MetricRoute::GeminiCountTokens => GatewayEndpoint::GeminiCountTokens.name(),
             MetricRoute::Models => "models",
+            MetricRoute::Forwarded => "forwarded",
             MetricRoute::Api => "api",
             MetricRoute::Other => "other",
         }
@@ -76,6 +80,28 @@ impl From<GatewayEndpoint> for MetricRoute {
             GatewayEndpoint::GenerateContent => MetricRoute::GenerateContent,
             GatewayEndpoint::StreamGenerateContent => MetricRoute::StreamGenerateContent,
             GatewayEndpoint::GeminiCountTokens => MetricRoute::GeminiCountTokens,
+        }
+    }
+}
+
+/// The result of a reload of the configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReloadResult {
+    /// The new configuration is in use.
+    Applied,
+    /// The configuration has errors, and nothing changed.
+    Refused,
+}
+
+impl ReloadResult {
+    /// Every result.
+    pub const ALL: [ReloadResult; 2] = [ReloadResult::Applied, ReloadResult::Refused];
+
+    /// The name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReloadResult::Applied => "applied",
+            ReloadResult::Refused => "refused",
         }
     }
 }

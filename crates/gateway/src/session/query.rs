@@ -13,6 +13,8 @@ pub struct SessionQuery<'a> {
     pub selector: SessionSelector<'a>,
     /// The conversation: the digest after each message. The chain starts with the scope.
     pub chain: &'a [u128],
+    /// What the request shows of its conversation.
+    pub traits: ConversationTraits,
     /// The scope of the lookup: see [`super::conversation_scope`].
     pub scope: u128,
     /// Equal for identical requests of the same conversation.
@@ -30,6 +32,18 @@ impl SessionQuery<'_> {
     }
 }
 
+/// What a request shows of its conversation. Under a name, this tells one that continues the
+/// session from one beside it: a title, a summary, a sub-agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ConversationTraits {
+    /// The digest after the first message. `None` if earlier messages are not in the request.
+    pub opening: Option<u128>,
+    /// Whether the request declares tools.
+    pub has_tools: bool,
+    /// Whether the request ends with tool results.
+    pub has_results: bool,
+}
+
 /// Whether two requests with the same fingerprint certainly come from one client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestOrigin {
@@ -43,7 +57,7 @@ pub enum RequestOrigin {
 /// How a client identifies its session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionSelector<'a, S = &'a str> {
-    /// By a name of its own: its requests are handled one after the other.
+    /// By a name of its own: requests of its conversation are handled one after the other.
     Name(S),
     /// By a cache key, which often identifies one conversation.
     CacheKey(S),

@@ -18,6 +18,8 @@ pub(super) struct SessionTable {
     pub(super) prefixes: PrefixIndex,
     pub(super) sessions: HashMap<u32, IndexedSession>,
     pub(super) by_name: HashMap<Arc<str>, u32>,
+    /// Openings of the named conversations in progress.
+    pub(super) openings: HashMap<u128, u32>,
     pub(super) replies: ReplayCache,
     /// The number of the next session.
     pub(super) next: u32,
@@ -36,6 +38,12 @@ pub(super) struct IndexedSession {
     /// The fingerprint of the newest reply, if it is cached and its client has not confirmed it
     /// yet.
     pub(super) unconfirmed_reply: Option<u128>,
+    /// Whether a request of the session declared tools.
+    pub(super) has_tools: bool,
+    /// Until when calls of the newest reply wait for their results.
+    pub(super) results_due: Option<Instant>,
+    /// The session that has the name of this one now.
+    pub(super) continued_in: Option<u32>,
     /// When the session was last used.
     pub(super) at: Instant,
     /// Set while a request is in progress; waiting requests are notified when it ends.
@@ -53,13 +61,7 @@ impl SessionTable {
     ) -> Result<ResolvedSession, Arc<Notify>> {
         self.make_room(config.max_prefixes);
         match query.selector {
-            SessionSelector::Name(name) => {
-                let serial = self.find_named(query.owner, name, now);
-                match self.sessions.get(&serial).and_then(|session| session.busy.clone()) {
-                    Some(waiting) => Err(waiting),
-                    None => Ok((serial, SessionMatchKind::Named, None)),
-                }
-            }
+            SessionSelector::Name(name) => self.resolve_name(query, name, now, config.session_ttl),
             SessionSelector::CacheKey(name) => {
                 let owner = query.owner;
                 let found = self.continue_session(
@@ -198,6 +200,9 @@ impl SessionTable {
             newest: 0,
             used: false,
             unconfirmed_reply: None,
+            has_tools: false,
+            results_due: None,
+            continued_in: None,
             at,
             busy: None,
         };

@@ -13,6 +13,7 @@ fn chain(digests: &[u128]) -> SessionQuery<'_> {
         owner: "local",
         selector: SessionSelector::None,
         chain: digests,
+        traits: ConversationTraits::default(),
         scope: 0,
         fingerprint: digests.iter().sum(),
         retry_mark: RetryMark::First,

@@ -9,5 +9,7 @@ mod judge;
 mod raw;
 mod cuts;
 mod gone;
+mod forwarded;
 mod storms;
+mod stored_responses;
 mod strange;

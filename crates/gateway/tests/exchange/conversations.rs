@@ -284,8 +284,11 @@ async fn nothing_of_a_conversation_reaches_another() {
             }
             sent.entry(json!(messages).to_string()).or_default().insert(at);
             match all[at].headers.first() {
-                Some((_, name)) => assert_eq!(&session, name, "seed {seed}"),
-                None => {
+                Some((_, name)) if &session == name => {}
+                // Of two conversations under one name, one may be a branch.
+                named => {
+                    let is_shared = named.is_none_or(|(_, name)| name == "shared");
+                    assert!(is_shared, "seed {seed}: {session}");
                     assert!(session.starts_with("s-"), "seed {seed}: {session}");
                     let before = histories.entry(session.clone()).or_default();
                     assert!(

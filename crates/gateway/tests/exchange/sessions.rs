@@ -162,3 +162,47 @@ async fn a_long_streamed_reply_can_be_referred_to() {
     assert_eq!(reply.status.as_u16(), 200, "{}", reply.body);
     assert!(reply.body.contains("The tool said: kept"), "{}", reply.body);
 }
+
+#[tokio::test]
+async fn a_title_request_does_not_hold_up_the_first_reply() {
+    let engine = engine("[sessions]\nbusy_wait = \"refuse\"\n").await;
+    let named = [("x-session-id", "ses_1")];
+    let title = json!({"model": "scripted?hang=1", "stream": true, "messages": [
+        {"role": "system", "content": "You write titles."},
+        {"role": "user", "content": "Generate a title for this conversation:"},
+        {"role": "user", "content": "run the tests"}]});
+    let request = build_request(GatewayEndpoint::Chat, title.to_string(), &named);
+    let in_progress = engine.handle(request).await;
+    assert_eq!(in_progress.headers["x-foxwedge-session"], "ses_1");
+    let mut messages = json!([{"role": "system", "content": "You are an agent."},
+        {"role": "user", "content": "run the tests"}]);
+    let first = chat(&engine, &messages, &named).await;
+    assert_eq!((first.status.as_u16(), first.header("x-foxwedge-match")), (200, "new"));
+    let session = first.header("x-foxwedge-session").to_owned();
+    assert_ne!(session, "ses_1");
+    let list = messages.as_array_mut().expect("a list");
+    list.push(first.json()["choices"][0]["message"].clone());
+    list.push(json!({"role": "user", "content": "again"}));
+    let second = chat(&engine, &messages, &named).await;
+    assert_eq!((second.status.as_u16(), second.header("x-foxwedge-session")), (200, &*session));
+    // The title is still in progress, and one more request for it has to wait.
+    let request = build_request(GatewayEndpoint::Chat, title.to_string(), &named);
+    assert_eq!(send_request(&engine, request).await.status.as_u16(), 409);
+    drop(in_progress);
+}
+
+#[tokio::test]
+async fn a_history_that_an_agent_compacts_stays_in_the_session_of_its_header() {
+    let engine = engine("").await;
+    for header in ["x-claude-code-session-id", "thread-id", "session-id", "agent-session-id"] {
+        let name = format!("0199a213-{header}");
+        let first =
+            chat(&engine, &json!([{"role": "user", "content": "hello"}]), &[(header, &name)]).await;
+        let summary = json!([{"role": "user", "content": "Summary of the conversation so far."}]);
+        let compacted = chat(&engine, &summary, &[(header, &name)]).await;
+        for reply in [first, compacted] {
+            let found = (reply.header("x-foxwedge-session"), reply.header("x-foxwedge-match"));
+            assert_eq!(found, (&*name, "session-id"), "{header}");
+        }
+    }
+}

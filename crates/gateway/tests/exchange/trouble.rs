@@ -88,3 +88,70 @@ async fn a_malformed_stream_ends_in_an_error() {
         }
     }
 }
+
+/// Routes of one model: the first upstream fails, the second is of another format.
+fn with_fallback(fault: &str) -> String {
+    let route = |upstream: &str, model: &str, more: &str| {
+        format!(
+            "[[route]]\nmodel = \"m\"\nupstream = \"{upstream}\"\nupstream_model = \"{model}\"\n{more}\n"
+        )
+    };
+    let primary = route("chat", &format!("scripted?{fault}"), "");
+    primary
+        + &route("messages", "scripted?status=503", "fallback = true")
+        + &route("gemini", "scripted", "fallback = true")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fallback_replies_if_an_upstream_fails_and_not_if_the_request_is_wrong() {
+    let table = [
+        ("status=500", 200, "gemini"),
+        ("status=429&retry-after=3600", 200, "gemini"),
+        ("status=401", 401, ""),
+        ("status=400", 400, ""),
+        ("pace=1", 200, ""),
+    ];
+    for endpoint in ENDPOINTS {
+        for stream in [false, true] {
+            for (fault, status, fallback) in table {
+                let engine = engine(&with_fallback(fault)).await;
+                let reply = ask(&engine, endpoint, &request(endpoint, "m", stream)).await;
+                let found = (reply.status.as_u16(), reply.header("x-foxwedge-fallback"));
+                assert_eq!(
+                    found,
+                    (status, fallback),
+                    "{} {fault}: {}",
+                    endpoint.name(),
+                    reply.body
+                );
+                assert!(status != 200 || reply.body.contains("friend"), "{}", reply.body);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_upstream_that_keeps_failing_is_left_alone() {
+    let engine = engine(&with_fallback("status=500")).await;
+    let body = request(GatewayEndpoint::Chat, "m", false);
+    let sent = |name: &str| {
+        let metrics = engine.metrics().render();
+        let prefix =
+            format!("foxwedge_upstream_requests_total{{upstream=\"{name}\",status=\"5xx\"}} ");
+        let mut lines = metrics.lines();
+        lines.find_map(|line| line.strip_prefix(&prefix)?.parse().ok()).unwrap_or(0_u32)
+    };
+    for _ in 0..5 {
+        assert_eq!(ask(&engine, GatewayEndpoint::Chat, &body).await.status, 200);
+    }
+    let (chat, messages) = (sent("chat"), sent("messages"));
+    assert!(chat > 0 && messages > 0);
+    for _ in 0..20 {
+        let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+        assert_eq!(reply.header("x-foxwedge-fallback"), "gemini");
+    }
+    assert_eq!((sent("chat"), sent("messages")), (chat, messages), "nothing more was sent there");
+    tokio::time::advance(std::time::Duration::from_secs(11)).await;
+    assert_eq!(ask(&engine, GatewayEndpoint::Chat, &body).await.status, 200);
+    assert!(sent("chat") > chat, "it was tried again");
+}

@@ -14,6 +14,7 @@ mod documents;
 mod machine;
 mod drain;
 mod events;
+mod reload;
 mod replies;
 mod secrets;
 mod words;

@@ -32,6 +32,7 @@ pub(crate) const CHAT: &str =
 /// A running gateway.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) engine: GatewayEngine,
     log: SharedBuffer,
     stop: oneshot::Sender<()>,
     task: JoinHandle<DrainReport>,
@@ -71,6 +72,7 @@ pub(crate) fn config() -> GatewayConfig {
         upstream_model: None,
         guard: GuardConfig::default(),
         context_window: None,
+        fallbacks: Vec::new(),
     });
     let token = |owner: &str, secret: &str, scope| AccessToken {
         owner: owner.into(),
@@ -123,7 +125,7 @@ impl Server {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let log = SharedBuffer::default();
-        let mut gateway = GatewayServer::new(config, engine, store).log_to(log.clone());
+        let mut gateway = GatewayServer::new(config, engine.clone(), store).log_to(log.clone());
         if let Some(machine) = machine {
             gateway = gateway.local_sessions(machine);
         }
@@ -133,7 +135,7 @@ impl Server {
             };
             gateway.serve(listener, stop).await.expect("it begins")
         });
-        Server { address, log, stop, task }
+        Server { address, engine, log, stop, task }
     }
 
     pub(crate) async fn start_default() -> Server {

@@ -4,13 +4,13 @@ use std::{io, net::SocketAddr, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use foxwedge_gateway::{
-    DrainReport, GatewayEngine, GatewayServer,
-    config::{GatewayConfig, LoadedConfig},
+    ConfigReloader, DrainReport, GatewayEngine, GatewayServer,
+    config::{ConfigFlags, GatewayConfig, LoadedConfig},
 };
 use tokio::{net::TcpListener, sync::oneshot};
 
 use super::{
-    startup_messages,
+    reload, startup_messages,
     token::{self, TokenCreation},
 };
 use foxwedge_local::{
@@ -27,7 +27,7 @@ enum ServeEnd {
 }
 
 /// Opens the store, listens, and serves.
-pub(super) fn run(mut loaded: LoadedConfig) -> anyhow::Result<ExitCode> {
+pub(super) fn run(mut loaded: LoadedConfig, flags: ConfigFlags) -> anyhow::Result<ExitCode> {
     let token_creation = token::ensure_token(&mut loaded)?;
     // A panic message may contain conversation content, so only its location is printed.
     std::panic::set_hook(Box::new(|panic| match panic.location() {
@@ -37,7 +37,7 @@ pub(super) fn run(mut loaded: LoadedConfig) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the worker threads")?;
     let log = loaded.config.telemetry.log;
-    let end = runtime.block_on(serve(loaded, token_creation));
+    let end = runtime.block_on(serve(loaded, flags, token_creation));
     // Do not wait for tasks that hang: their runs are closed at the next start.
     runtime.shutdown_background();
     match end? {
@@ -49,7 +49,11 @@ pub(super) fn run(mut loaded: LoadedConfig) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::Result<ServeEnd> {
+async fn serve(
+    loaded: LoadedConfig,
+    flags: ConfigFlags,
+    token_creation: TokenCreation,
+) -> anyhow::Result<ServeEnd> {
     let mut signals = ProcessSignals::listen().context("cannot listen for signals")?;
     startup_messages::report_warnings(&loaded);
     let config = Arc::new(loaded.config.clone());
@@ -69,6 +73,7 @@ async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::R
         // A message and a dropped sender both mean stop.
         let _ = stopped.await;
     };
+    let reloader = ConfigReloader::new(engine.clone(), loaded);
     let gateway = GatewayServer::new(Arc::clone(&config), engine, store.store);
     let gateway = match config.console.session_files {
         true => gateway.local_sessions(Arc::new(LocalSessions::new(UserFolders::Environment))),
@@ -78,6 +83,7 @@ async fn serve(loaded: LoadedConfig, token_creation: TokenCreation) -> anyhow::R
     tokio::pin!(served);
     tokio::select! {
         served = &mut served => return Ok(ServeEnd::Drained(served?)),
+        () = reload::watch(reloader, flags, config.telemetry.log) => {}
         () = signals.next() => {}
     }
     startup_messages::report_draining(config.telemetry.log, config.timeouts.shutdown.as_secs());

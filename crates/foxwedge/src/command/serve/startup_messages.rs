@@ -6,7 +6,7 @@ use std::{
 };
 
 use foxwedge_gateway::config::{
-    ConfigIssue, GatewayLogFormat, LoadedConfig, TokenScope, TokenState,
+    ConfigChanges, ConfigError, ConfigIssue, GatewayLogFormat, LoadedConfig, TokenScope, TokenState,
 };
 use serde_json::json;
 
@@ -74,6 +74,68 @@ pub(super) fn report_ready(
         }
     }
 }
+
+/// Reports a reload: what changed, and what changes only with the next start.
+pub(super) fn report_reloaded(log: GatewayLogFormat, changes: &ConfigChanges) {
+    let ConfigChanges { applied, after_restart } = changes;
+    match log {
+        GatewayLogFormat::Json => output::write_stderr(&json_line(&json!({
+            "level": "info", "message": "configuration reloaded",
+            "changed": applied, "after_restart": after_restart,
+        }))),
+        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+            let list = |names: &[String]| display_text(&names.join(", "));
+            let mut text = match applied.is_empty() {
+                true => localize("The configuration was reloaded.\n").into_owned(),
+                false => {
+                    let changed = list(applied);
+                    localize(format!("The configuration was reloaded: {changed}.\n")).into_owned()
+                }
+            };
+            if !after_restart.is_empty() {
+                let names = list(after_restart);
+                text.push_str(&localize(format!("Only a restart changes {names}.\n")));
+            }
+            output::write_stderr(&text);
+        }
+    }
+}
+
+/// Reports a configuration with errors: the gateway runs as before.
+pub(super) fn report_not_reloaded(log: GatewayLogFormat, error: &ConfigError) {
+    match log {
+        GatewayLogFormat::Json => {
+            let errors: Vec<String> = error.complaints.iter().map(ToString::to_string).collect();
+            let message = "configuration not reloaded";
+            output::write_stderr(&json_line(
+                &json!({ "level": "error", "message": message, "errors": errors }),
+            ));
+        }
+        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+            config_errors::report_warnings(&error.complaints);
+            output::write_stderr(&localize(NOT_RELOADED));
+        }
+    }
+}
+
+/// Reports that no token could be created for a new configuration.
+pub(super) fn report_unreadable(log: GatewayLogFormat, error: &anyhow::Error) {
+    match log {
+        GatewayLogFormat::Json => {
+            let (message, error) = ("configuration not reloaded", format!("{error:#}"));
+            output::write_stderr(&json_line(
+                &json!({ "level": "error", "message": message, "errors": [error] }),
+            ));
+        }
+        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+            output::write_stderr(&format!("{}\n", display_text(&format!("{error:#}"))));
+            output::write_stderr(&localize(NOT_RELOADED));
+        }
+    }
+}
+
+/// What is reported after the errors of a new configuration.
+const NOT_RELOADED: &str = "The configuration was not reloaded; the gateway runs as before.\n";
 
 /// Reports that open requests may finish.
 pub(super) fn report_draining(log: GatewayLogFormat, seconds: u64) {

@@ -231,6 +231,17 @@ language = "en"
 overflow = "compact"
 repair_after_refusal = true
 context_window = 200000
+[[route]]
+model = "claude-*"
+upstream = "own"
+upstream_model = "qwen-small"
+mode = "strict"
+unanswered = "drop-call"
+language = "en"
+overflow = "compact"
+repair_after_refusal = true
+context_window = 200000
+fallback = true
 "#;
 
 #[test]

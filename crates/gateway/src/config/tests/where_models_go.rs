@@ -12,14 +12,22 @@ fn names(config: &GatewayConfig) -> Vec<&str> {
 }
 
 #[test]
-fn without_a_key_the_built_in_model_serves_everything() {
+fn without_a_key_the_built_in_model_serves_its_own_names_only() {
     let config = Here::new().loaded().config;
     assert_eq!(names(&config), ["scripted"]);
     assert!(matches!(config.upstreams[0].transport, UpstreamTransport::Scripted));
-    for model in ["gpt-5", "claude-x", "scripted", "anything"] {
-        assert_eq!(goes(&config, model), "scripted");
+    for (model, expected) in [
+        ("gpt-5", "-"),
+        ("claude-x", "-"),
+        ("anything", "-"),
+        ("scripted", "scripted"),
+        ("scripted-2?delay=1", "scripted"),
+    ] {
+        assert_eq!(goes(&config, model), expected, "{model}");
     }
-    assert_eq!(config.models(), foxwedge_scripted::MODELS);
+    assert!(!config.models().is_empty());
+    let text = "[[upstream]]\nname = \"demo\"\nkind = \"scripted\"\n";
+    assert_eq!(goes(&Here::new().saying(text).loaded().config, "gpt-5"), "demo");
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(super) async fn read_full_reply(
     incoming: IncomingBody,
     mut work: ReplyInFlight,
 ) -> Result<GatewayBody, ApiError> {
-    let max_bytes = reply.engine.config.limits.whole_reply;
+    let max_bytes = reply.engine.config().limits.whole_reply;
     let read = tokio::select! {
         biased;
         _ = &mut work.stop_guard.stop => None,
@@ -51,6 +51,7 @@ pub(super) async fn read_full_reply(
         work.recording.record_reply(reply_value);
         work.span.set_reply(reply_value);
         work.remember_reply(reply_value);
+        work.note_calls(reply_value);
         let id = reply_value.id.as_ref().map(|id| id.to_string());
         committed = Some((digest::reply(reply_value, prefix_digest), id));
     };

@@ -64,10 +64,8 @@ impl ResponseRelay {
         headers: &HeaderMap,
     ) -> ResponseRelay {
         let (from, to) = (prepared.format, request.endpoint.format());
-        let limits = StreamLimits {
-            frame: engine.config.limits.stream_event,
-            held: engine.config.limits.whole_reply,
-        };
+        let limits = engine.config().limits;
+        let limits = StreamLimits { frame: limits.stream_event, held: limits.whole_reply };
         let mode = if from == to {
             RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
         } else {
@@ -163,6 +161,7 @@ impl ResponseRelay {
                 let reply = &collection.reply;
                 let tip = digest::reply(reply, self.prefix_digest);
                 work.remember_reply(reply);
+                work.note_calls(reply);
                 let body = self.sent.take().map(Bytes::from);
                 let headers = std::mem::take(&mut self.headers);
                 let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });

@@ -1,0 +1,276 @@
+//! Endpoints of providers that are forwarded as they are: embeddings, moderations, audio, images,
+//! files, batches. Nothing is checked, converted, repaired, retried or recorded.
+
+use std::{
+    borrow::Cow,
+    ops::Range,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use foxwedge_core::Format;
+use foxwedge_upstream::{
+    UpstreamConfig, UpstreamKey, UpstreamTransport,
+    http::IncomingBody,
+    send::{ForwardedRequest, response_headers, send_forwarded},
+};
+use http::{HeaderMap, Response, request::Parts};
+use serde_json::value::RawValue;
+
+use crate::{
+    ApiError, ApiErrorKind, BodyError, GatewayBody, GatewayEngine, HttpReply, RequestSummary,
+    access::Principal,
+    body::BodyStream,
+    config::{GatewayConfig, ModelRoute, TokenScope},
+    error,
+    exchange::unreachable_error,
+    response_body::ResponseBody,
+};
+
+/// Paths whose requests name a model.
+const MODEL_PATHS: [&str; 5] =
+    ["/v1/embeddings", "/v1/moderations", "/v1/completions", "/v1/audio", "/v1/images"];
+
+/// Paths of what a provider stores for the owner of a key.
+const STORAGE_PATHS: [&str; 4] =
+    ["/v1/files", "/v1/uploads", "/v1/batches", "/v1/messages/batches"];
+
+/// Whether a path is forwarded.
+pub(crate) fn is_forwarded(path: &str) -> bool {
+    MODEL_PATHS.iter().chain(&STORAGE_PATHS).any(|known| is_under(path, known))
+}
+
+fn is_under(path: &str, known: &str) -> bool {
+    let is_plain = !path.contains("//") && !path.split('/').any(|part| part == ".." || part == ".");
+    let rest = path.strip_prefix(known).filter(|_| is_plain);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Sends a request to the upstream of its model, or to the first one that has the path.
+///
+/// # Errors
+/// If no upstream has the path, or it cannot be reached.
+pub(crate) async fn forward(
+    engine: &GatewayEngine,
+    parts: &Parts,
+    body: Bytes,
+    principal: &Principal,
+    summary: &mut RequestSummary,
+) -> Result<HttpReply, ApiError> {
+    let (config, client) = engine.config_and_client();
+    let path = parts.uri.path();
+    let format = path_format(path, &parts.headers);
+    let model = find_model(&parts.headers, &body);
+    let (upstream, body) = match &model {
+        Some(model) => {
+            summary.model = Some(model.name.as_ref().into());
+            let route = config.route(&model.name).ok_or_else(error::model_not_found)?;
+            let body = renamed_body(&body, model, &route);
+            (route.upstream.clone(), body)
+        }
+        None => (default_upstream(&config, format).ok_or_else(no_endpoint)?, body.clone()),
+    };
+    summary.upstream = Some(upstream.name.clone());
+    if !supports(&upstream, format) {
+        return Err(no_endpoint());
+    }
+    check_storage(path, &upstream, principal)?;
+    let request = ForwardedRequest {
+        upstream: &upstream,
+        method: parts.method.clone(),
+        path: path.strip_prefix("/v1").unwrap_or(path),
+        query: parts.uri.query(),
+        format,
+        headers: &parts.headers,
+        client_key: principal.caller.client_key.as_ref(),
+    };
+    let reply = send_forwarded(&client, request, body).await;
+    let metrics = engine.metrics();
+    metrics.count_upstream(&upstream.name, reply.as_ref().ok().map(|reply| reply.status));
+    let reply = reply.map_err(|error| unreachable_error(&error))?;
+    let body = GatewayBody::streaming(ForwardedBody(reply.body));
+    let mut response = Response::new(ResponseBody::from(body));
+    *response.status_mut() = reply.status;
+    *response.headers_mut() = response_headers(&reply.headers, false);
+    Ok(response)
+}
+
+/// The body of an upstream's reply, unchanged.
+struct ForwardedBody(IncomingBody);
+
+impl BodyStream for ForwardedBody {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
+        self.0.poll_next(context).map_err(|error| BodyError(error.to_string()))
+    }
+}
+
+/// The API that a path belongs to. Files exist in both.
+fn path_format(path: &str, headers: &HeaderMap) -> Format {
+    let is_anthropic = path.starts_with("/v1/messages/")
+        || (is_under(path, "/v1/files") && headers.contains_key("anthropic-version"));
+    if is_anthropic { Format::Anthropic } else { Format::OpenaiChat }
+}
+
+fn supports(upstream: &UpstreamConfig, format: Format) -> bool {
+    let formats = &upstream.formats;
+    let is_openai =
+        || formats.iter().any(|it| matches!(it, Format::OpenaiChat | Format::OpenaiResponses));
+    matches!(upstream.transport, UpstreamTransport::Network(_))
+        && (formats.contains(&format) || (format == Format::OpenaiChat && is_openai()))
+}
+
+/// The first upstream of an API, for requests that name no model.
+fn default_upstream(config: &GatewayConfig, format: Format) -> Option<Arc<UpstreamConfig>> {
+    config.upstreams.iter().find(|upstream| supports(upstream, format)).cloned()
+}
+
+/// Files and batches belong to a key, and owners of tokens share the key of the configuration. So
+/// only its operator may use them, or a client with its own key.
+fn check_storage(
+    path: &str,
+    upstream: &UpstreamConfig,
+    principal: &Principal,
+) -> Result<(), ApiError> {
+    let is_storage = STORAGE_PATHS.iter().any(|known| is_under(path, known));
+    let is_own = matches!(upstream.key, UpstreamKey::FromCaller);
+    if !is_storage || is_own || principal.scope == TokenScope::Admin {
+        return Ok(());
+    }
+    let message = "files and batches of the upstream are shared: they need a token with the scope \
+                   `admin`, or an upstream with `key = \"caller\"`";
+    Err(ApiError::new(ApiErrorKind::Permission, "shared_storage", message))
+}
+
+fn no_endpoint() -> ApiError {
+    let message = "no upstream has this endpoint";
+    ApiError::new(ApiErrorKind::NotFound, "no_endpoint", message)
+}
+
+/// A model that a body names: its name, and where it is written.
+struct BodyModel<'a> {
+    name: Cow<'a, str>,
+    span: Range<usize>,
+    is_json: bool,
+}
+
+fn find_model<'a>(headers: &HeaderMap, body: &'a [u8]) -> Option<BodyModel<'a>> {
+    let content_type = headers.get(http::header::CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if content_type.to_ascii_lowercase().starts_with("multipart/form-data") {
+        return find_form_model(content_type, body);
+    }
+    #[derive(serde::Deserialize)]
+    struct ModelField<'a> {
+        #[serde(borrow)]
+        model: Option<&'a RawValue>,
+    }
+    let field: ModelField<'a> = serde_json::from_slice(body).ok()?;
+    let text = field.model?.get();
+    let name = Cow::Owned(serde_json::from_str(text).ok()?);
+    let start = text.as_ptr() as usize - body.as_ptr() as usize;
+    Some(BodyModel { name, span: start..start + text.len(), is_json: true })
+}
+
+/// The field `model` of a form. Its head is small; the file beside it is not read.
+fn find_form_model<'a>(content_type: &str, body: &'a [u8]) -> Option<BodyModel<'a>> {
+    let boundary = content_type.split("boundary=").nth(1)?.split(';').next()?.trim_matches('"');
+    let end = format!("\r\n--{boundary}");
+    let field = b"name=\"model\"\r\n";
+    let at = find(body, field)? + field.len();
+    let start = at + find(body.get(at..)?, b"\r\n").filter(|blank| *blank == 0)? + 2;
+    let length = find(body.get(start..)?, end.as_bytes()).filter(|length| *length <= 256)?;
+    let name = std::str::from_utf8(body.get(start..start + length)?).ok()?;
+    Some(BodyModel { name: Cow::Borrowed(name), span: start..start + length, is_json: false })
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+/// The body with the upstream's name of the model. Without another name it is the same buffer.
+fn renamed_body(body: &Bytes, model: &BodyModel<'_>, route: &ModelRoute) -> Bytes {
+    let Some(name) = &route.upstream_model else { return body.clone() };
+    let name = match model.is_json {
+        true => serde_json::Value::from(&**name).to_string(),
+        false => name.to_string(),
+    };
+    let before = body.get(..model.span.start).unwrap_or_default();
+    let after = body.get(model.span.end..).unwrap_or_default();
+    [before, name.as_bytes(), after].concat().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_paths_are_forwarded() {
+        for path in [
+            "/v1/embeddings",
+            "/v1/audio/speech",
+            "/v1/images/generations",
+            "/v1/files/f-1/content",
+            "/v1/messages/batches/b-1/results",
+        ] {
+            assert!(is_forwarded(path), "{path}");
+        }
+        for path in [
+            "/v1/embeddingsx",
+            "/v1/files/../models",
+            "/v1/files/./x",
+            "/v1/files//x",
+            "/v1/fine_tuning/jobs",
+            "/v1/messages",
+            "/embeddings",
+        ] {
+            assert!(!is_forwarded(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_provider_stores_is_not_shared_between_owners() {
+        let upstream = |key| {
+            let url = Some("http://127.0.0.1:1/v1");
+            foxwedge_upstream::single_upstream("own", Format::OpenaiChat, url, key).expect("one")
+        };
+        let shared = upstream(UpstreamKey::None);
+        let own = upstream(UpstreamKey::FromCaller);
+        let principal = |scope| Principal {
+            caller: crate::RequestCaller { owner: "ann".into(), client_key: None },
+            scope,
+        };
+        let (user, admin) = (principal(TokenScope::User), principal(TokenScope::Admin));
+        for (path, upstream, principal, is_allowed) in [
+            ("/v1/files", &shared, &user, false),
+            ("/v1/batches/b-1", &shared, &user, false),
+            ("/v1/messages/batches", &shared, &user, false),
+            ("/v1/files", &shared, &admin, true),
+            ("/v1/files", &own, &user, true),
+            ("/v1/embeddings", &shared, &user, true),
+        ] {
+            let checked = check_storage(path, upstream, principal);
+            assert_eq!(checked.is_ok(), is_allowed, "{path} {:?}", principal.scope);
+        }
+    }
+
+    #[test]
+    fn the_model_is_found_in_json_and_in_forms() {
+        let found = |content_type: &str, body: &str| {
+            let headers = [(http::header::CONTENT_TYPE, content_type.parse().expect("a value"))];
+            let model = find_model(&headers.into_iter().collect(), body.as_bytes())?;
+            Some((model.name.into_owned(), body[model.span].to_owned()))
+        };
+        let pair = |name: &str, text: &str| Some((name.to_owned(), text.to_owned()));
+        let json = "application/json";
+        assert_eq!(found(json, r#"{"input":"x", "model": "a\/b"}"#), pair("a/b", r#""a\/b""#));
+        assert_eq!(found(json, r#"{"input":{"model":"inner"}}"#), None);
+        assert_eq!(found(json, r#"{"model":7}"#), None);
+        assert_eq!(found(json, "no JSON"), None);
+        let form = "multipart/form-data; boundary=b0";
+        let body = "--b0\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\nwhisper-1\r\n\
+                    --b0\r\ncontent-disposition: form-data; name=\"file\"\r\n\r\nxx\r\n--b0--\r\n";
+        assert_eq!(found(form, body), pair("whisper-1", "whisper-1"));
+        assert_eq!(found(form, "--b0--\r\n"), None);
+    }
+}
