@@ -6,6 +6,7 @@
 //! effects and the versions in which they were observed.
 
 mod reach;
+mod rated_row;
 mod table;
 mod version;
 
@@ -16,8 +17,9 @@ use foxwedge_core::{
     RuleSet, Severity, Span, TailPolicy, check, rules,
 };
 
+pub use rated_row::{FindingEffect, FindingPart, RatedRow};
 pub use reach::{HistoryAmount, SessionReach};
-pub use table::{FindingEffect, FindingPart, RATED_ROWS, RatedRow};
+pub use table::RATED_ROWS;
 pub use version::AgentVersion;
 
 use super::{
