@@ -15,7 +15,7 @@ pub(crate) use command_help::translate_command;
 pub(crate) use usage_errors::exit_with;
 
 /// Sentences, by what they are about.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     include_str!("chinese/help.txt"),
     include_str!("chinese/runs_help.txt"),
     include_str!("chinese/findings.txt"),

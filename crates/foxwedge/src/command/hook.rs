@@ -2,7 +2,7 @@
 //! agent shows its user the command that makes it.
 
 use std::{
-    io::{self, Read, Write as _},
+    io::{self, Read},
     path::PathBuf,
     process::ExitCode,
 };
