@@ -201,7 +201,8 @@ impl ParsedSession<'_> {
         let order = self.chain.order.iter().map(|&at| at as usize);
         let behind = order.skip_while(|&at| at != record);
         let own = behind.filter_map(|at| places.get(at).copied().flatten()).next();
-        let Some(own) = own else { return message };
+        // Behind a note at the end of the file there is no message.
+        let Some(own) = own else { return self.draft().messages.len() };
         let first = self.chain.records_of(own).first().map(|&first| first as usize);
         // A reply may have several records; those before the cut are not seen.
         if first == Some(record) || places.get(record) == Some(&None) { own } else { own + 1 }
