@@ -165,7 +165,13 @@ impl ParsedSession<'_> {
             };
         match code {
             _ if effect == FindingEffect::Blocks => HiddenMessages::All,
-            _ if ends_early => HiddenMessages::After(message),
+            _ if ends_early => match self.first_with_same_id(finding) {
+                Some(first) if self.agent == SessionAgent::QwenCode && first < message => {
+                    HiddenMessages::After(first)
+                }
+                _ if message + 1 < self.draft().messages.len() => HiddenMessages::After(message),
+                _ => HiddenMessages::One(message),
+            },
             701 | 704 if cut.places.is_some() && message < cut.last => {
                 HiddenMessages::Before(message)
             }
@@ -191,6 +197,14 @@ impl ParsedSession<'_> {
             }
             _ => HiddenMessages::One(message),
         }
+    }
+
+    /// The message of the first record with the id of the record of a finding.
+    fn first_with_same_id(&self, finding: &Finding) -> Option<usize> {
+        let links = &self.log.links;
+        let id = links.get(self.record_index(finding.location.span)?)?.id;
+        let first = links.iter().position(|link| link.id == id)?;
+        self.messages_by_record().get(first).copied().flatten()
     }
 
     /// The first message that an agent sees whole if it stops at the record of a finding. `places` has
