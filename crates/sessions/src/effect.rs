@@ -72,7 +72,7 @@ struct FileShape<'s> {
     last: Option<&'s str>,
     /// The last message, if no record is attached to it and the message before it has another id.
     moved_end: Option<Span>,
-    /// The last record with an id.
+    /// The last record with an id, if the record before it has another one.
     end: Option<Span>,
     /// Where the torn records after a `$set` that clears all messages begin. Gemini CLI rewrites its
     /// history in two lines: the first clears it, the second restores it.
@@ -343,6 +343,9 @@ impl ParsedSession<'_> {
         let is_leaf = || !links.iter().any(|link| link.parent.is_some() && link.parent == last);
         let moved = last.is_some() && before.and_then(id) != last && is_leaf();
         let moved_end = end.and_then(|at| records.get(at)).filter(|_| moved);
+        let mut linked = links.iter().rev().filter(|link| link.id.is_some());
+        let last_linked = linked.next();
+        let before_end = linked.next().and_then(|link| link.id);
         FileShape {
             first: records.first().map_or(Span::NOWHERE, |record| match record.line {
                 0 => record.span,
@@ -351,7 +354,7 @@ impl ParsedSession<'_> {
             head: whole.filter(is_head).map(|record| record.span),
             last,
             moved_end: moved_end.map(|record| record.span),
-            end: links.iter().rfind(|link| link.id.is_some()).map(|link| link.span),
+            end: last_linked.filter(|link| before_end != link.id).map(|link| link.span),
             torn_history: self.torn_history(),
         }
     }

@@ -161,6 +161,11 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
         self.agent == SessionAgent::ClaudeCode && !self.straightens
     }
 
+    /// Whether the agent starts at the last record, even if that is not a message.
+    pub(super) fn starts_at_notes(&self) -> bool {
+        matches!(self.agent, SessionAgent::Pi | SessionAgent::QwenCode)
+    }
+
     /// The last record up to and including `record` with a call of this id.
     pub(super) fn call_before(&self, id: &str, record: u32) -> Option<u32> {
         let calls = self.calls.get(id)?;

@@ -46,7 +46,8 @@ impl<'a> RepairedPath<'a> {
         repaired: &HashSet<u32>,
     ) -> RepairedPath<'a> {
         let (mut notes, disturbed) = attached_records(rewriter, plan, gone);
-        // Agents start at the last message of the file, even if it is one that they do not send.
+        // Agents start at the last message of the file, even if it is one that they do not send; some
+        // at the last record.
         let last = places.last_record(plan);
         let is_changed =
             |planned: &PlannedRecord<'_, '_>| !matches!(planned.origin, RecordOrigin::Unchanged(_));
@@ -54,8 +55,9 @@ impl<'a> RepairedPath<'a> {
             !(places.moved.is_empty() && repaired.is_empty()) || plan.iter().any(is_changed);
         let ends = |note: &u32| {
             let link = rewriter.log().links.get(*note as usize);
-            let is_message = link.is_some_and(|link| link.fragment.is_some());
-            is_message && relinks && places.last.is_empty() && Some(*note) > last
+            let is_start =
+                link.is_some_and(|link| link.fragment.is_some() || rewriter.starts_at_notes());
+            is_start && relinks && places.last.is_empty() && Some(*note) > last
         };
         let mut end: Vec<u32> = Vec::new();
         for notes in notes.values_mut() {

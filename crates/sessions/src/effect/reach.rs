@@ -165,7 +165,13 @@ impl ParsedSession<'_> {
             };
         match code {
             _ if effect == FindingEffect::Blocks => HiddenMessages::All,
-            _ if ends_early => HiddenMessages::After(message),
+            _ if ends_early => match self.first_with_same_id(finding) {
+                Some(first) if self.agent == SessionAgent::QwenCode && first < message => {
+                    HiddenMessages::After(first)
+                }
+                _ if message + 1 < self.draft().messages.len() => HiddenMessages::After(message),
+                _ => HiddenMessages::One(message),
+            },
             701 | 704 if cut.places.is_some() && message < cut.last => {
                 HiddenMessages::Before(message)
             }
@@ -193,6 +199,14 @@ impl ParsedSession<'_> {
         }
     }
 
+    /// The message of the first record with the id of the record of a finding.
+    fn first_with_same_id(&self, finding: &Finding) -> Option<usize> {
+        let links = &self.log.links;
+        let id = links.get(self.record_index(finding.location.span)?)?.id;
+        let first = links.iter().position(|link| link.id == id)?;
+        self.messages_by_record().get(first).copied().flatten()
+    }
+
     /// The first message that an agent sees whole if it stops at the record of a finding. `places` has
     /// the message of each record.
     fn first_whole_message(&self, finding: &Finding, places: &[Option<usize>]) -> usize {
@@ -201,7 +215,8 @@ impl ParsedSession<'_> {
         let order = self.chain.order.iter().map(|&at| at as usize);
         let behind = order.skip_while(|&at| at != record);
         let own = behind.filter_map(|at| places.get(at).copied().flatten()).next();
-        let Some(own) = own else { return message };
+        // Behind a note at the end of the file there is no message.
+        let Some(own) = own else { return self.draft().messages.len() };
         let first = self.chain.records_of(own).first().map(|&first| first as usize);
         // A reply may have several records; those before the cut are not seen.
         if first == Some(record) || places.get(record) == Some(&None) { own } else { own + 1 }
