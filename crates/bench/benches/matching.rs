@@ -19,8 +19,8 @@ use foxwedge_formats::{outline_options, read};
 use foxwedge_gateway::{
     config,
     session::{
-        RequestOrigin, RetryMark, SessionHead, SessionIndex, SessionMatch, SessionQuery,
-        SessionScope, SessionSelector, conversation_scope,
+        ConversationTraits, RequestOrigin, RetryMark, SessionHead, SessionIndex, SessionMatch,
+        SessionQuery, SessionScope, SessionSelector, conversation_scope,
     },
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
@@ -137,6 +137,7 @@ fn unnamed(chain: &[u128]) -> SessionQuery<'_> {
         owner: "owner",
         selector: SessionSelector::None,
         chain,
+        traits: ConversationTraits::default(),
         scope: 0,
         fingerprint: 0,
         retry_mark: RetryMark::Ignored,

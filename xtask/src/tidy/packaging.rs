@@ -64,7 +64,8 @@ fn manifest_version(text: &str) -> Vec<String> {
 
 /// The versions of the chart, and of the program in it.
 fn chart_versions(text: &str) -> Vec<String> {
-    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
+    let value =
+        |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
     ["version: ", "appVersion: "]
         .iter()
         .flat_map(|key| wrong_version(value(key).trim_matches('"'), key.trim_end_matches(": ")))
