@@ -327,8 +327,14 @@ impl<'a> ParsedSession<'a> {
     /// Repairs the conversation, and counts what is lost with the records that hold it.
     fn repair_draft(&self, options: &CheckOptions) -> Repair<'a> {
         let mut repair = repair(self.draft(), options);
+        let row_format = match self.agent {
+            SessionAgent::Crush => Some(&crush::ROWS),
+            SessionAgent::Goose => Some(&goose::ROWS),
+            _ => None,
+        };
+        let lost = row_format.map(|format| message_rows::lost_parts(format, self, &repair));
         repair.later_losses.other_parts_removed +=
-            removed_copies::lost_fields(self, &repair) + message_rows::lost_parts(self, &repair);
+            removed_copies::lost_fields(self, &repair) + lost.unwrap_or(0);
         repair
     }
 

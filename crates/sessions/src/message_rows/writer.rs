@@ -16,9 +16,8 @@ use super::{
     faults::{self, readable_list},
 };
 use crate::{
-    ParsedSession, SessionAgent, crush,
+    ParsedSession, SessionAgent,
     emit::FileEdits,
-    goose,
     row_fields::RowFields,
     rows::{RowRecord, read_row},
 };
@@ -195,12 +194,11 @@ pub(crate) fn repair_rows(
 }
 
 /// How many parts are removed because the agent cannot decode them.
-pub(crate) fn lost_parts(session: &ParsedSession<'_>, repair: &Repair<'_>) -> usize {
-    let row_format = match session.agent {
-        SessionAgent::Crush => &crush::ROWS,
-        SessionAgent::Goose => &goose::ROWS,
-        _ => return 0,
-    };
+pub(crate) fn lost_parts(
+    row_format: &RowFormat,
+    session: &ParsedSession<'_>,
+    repair: &Repair<'_>,
+) -> usize {
     let source = session.log.source;
     let rows = undecoded_rows(session, repair);
     rows.map(|(_, row)| faults::broken_parts(row_format, source, &row)).sum()
