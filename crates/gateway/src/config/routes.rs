@@ -251,14 +251,14 @@ fn read_route(
             routes.push(route);
             return Some(());
         }
-        (Some(_), true) => ("a live agent has no fallback and is none".to_owned(), ""),
+        (Some(_), true) => ("a live agent cannot have a fallback, or be one".to_owned(), ""),
         (Some(_), false) => (
             format!("another route has the model {}", quote(&excerpt(&model))),
             "only the first one would be used; `fallback = true` uses this one when that fails",
         ),
         (None, true) => (
             format!("there is no earlier route with the model {}", quote(&excerpt(&model))),
-            "a fallback follows the route that it helps out",
+            "put the fallback after the route that it stands in for",
         ),
     };
     reader.report_error(&origin, full_key, message, help);
