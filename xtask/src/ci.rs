@@ -138,9 +138,10 @@ pub(crate) fn binary() -> Result<PathBuf, String> {
     program("foxwedge")
 }
 
-/// The program of a package of this workspace, built; it has the name of the package.
+/// The program of a package of this workspace, built; it has the name of the package. As a part of
+/// the workspace it has the libraries of the tests, which are compiled already.
 pub(crate) fn program(package: &str) -> Result<PathBuf, String> {
-    let built = command().args(["build", "--quiet", "--package", package]).status();
+    let built = command().args(["build", "--quiet", "--workspace", "--bin", package]).status();
     if !built.is_ok_and(|status| status.success()) {
         return Err(format!("{package} cannot be built"));
     }

@@ -13,7 +13,7 @@ use crate::{ci, options::TaskOptions};
 pub(super) fn run(_: &TaskOptions) -> Result<(), SuiteError> {
     let packages = PackageFolder::install(Language::TypeScript, "acceptance/mcp", "mcp")?;
     let mut command = ci::command();
-    command.args(["test", "--quiet", "--package", "foxwedge-agent-loop", "--features", "real-mcp"]);
+    command.args(["test", "--quiet", "--workspace", "--features", "foxwedge-agent-loop/real-mcp"]);
     let servers = packages.path.join("node_modules").join("@modelcontextprotocol");
     command.args(["--test", "mcp", "real::"]).env("FOXWEDGE_MCP_SERVERS", servers);
     let status = command.status().map_err(|error| format!("cargo cannot be started: {error}"))?;

@@ -32,8 +32,8 @@ fn build() {
         Some(profile) => profile,
     };
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // Together with the gateway it gets the same features of its libraries, which are there already.
-    cargo.args(["build", "--quiet", "--package", "foxwedge", "--package", AGENT, "--bin", AGENT]);
+    // As a part of the workspace it gets the same features of its libraries, which are there already.
+    cargo.args(["build", "--quiet", "--workspace", "--bin", AGENT]);
     cargo.args(["--profile", profile, "--target-dir"]).args(folder.parent());
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
     // Build scripts look at what the cargo that runs us says about our own package: they would run
