@@ -1,12 +1,12 @@
 //! The scenarios that the seeds print, and the failures that users of other systems reported, as
 //! shapes.
 
-mod support;
-
+use crate::support::{
+    asked, bold, codes, fixed, ids, judged, list, mended, passes, report, shape, way,
+};
 use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, TailPolicy, UnansweredPolicy};
 use foxwedge_testkit::body;
 use serde_json::{Value, json};
-use support::{asked, bold, codes, fixed, ids, judged, list, mended, passes, report, shape, way};
 
 /// A session that crashed while its second tool ran, in Anthropic's format. The `uuid`s are the
 /// session's own; they have to come through.

@@ -1,28 +1,18 @@
 //! Histories that become shorter: the laws, cuts at every place, and the behaviours that
 //! compaction owes to the seeds.
 
-mod support;
-#[path = "compaction/laws.rs"]
 mod laws;
-#[path = "compaction/cuts.rs"]
 mod cuts;
-#[path = "compaction/units.rs"]
 mod units;
-#[path = "compaction/seeds.rs"]
 mod seeds;
-#[path = "compaction/defects.rs"]
 mod defects;
-#[path = "compaction/peers.rs"]
 mod peers;
-#[path = "compaction/found.rs"]
 mod found;
-#[path = "compaction/stored.rs"]
 mod stored;
-#[path = "compaction/budgets.rs"]
 mod budgets;
-#[path = "compaction/hostile.rs"]
 mod hostile;
 
+use crate::support::{bold, fixed};
 use foxwedge_core::{
     CheckOptions, Format, Profile,
     compact::{HistoryFraction, TokenLimits},
@@ -41,7 +31,6 @@ use foxwedge_testkit::{
         compaction::{SummarizerKind, judge_sound},
     },
 };
-use support::{bold, fixed};
 
 /// Strategies, one after the other.
 fn plan(

@@ -1,14 +1,9 @@
 //! Answers of providers from any format into any other, whole and in pieces.
 
-#[path = "streams/laws.rs"]
 mod laws;
-#[path = "streams/bounds.rs"]
 mod bounds;
-#[path = "streams/clients.rs"]
 mod clients;
-#[path = "streams/careless.rs"]
 mod careless;
-#[path = "streams/odd.rs"]
 mod odd;
 
 use foxwedge_core::Format;

@@ -1,20 +1,12 @@
 //! Requests in another format: the laws, the behaviours that conversion owes to the seeds and to its
 //! peers, whole requests for every target, and recordings of real clients.
 
-mod support;
-#[path = "conversion/laws.rs"]
 mod laws;
-#[path = "conversion/seeds.rs"]
 mod seeds;
-#[path = "conversion/peers.rs"]
 mod peers;
-#[path = "conversion/providers.rs"]
 mod providers;
-#[path = "conversion/requests.rs"]
 mod requests;
-#[path = "conversion/recorded.rs"]
 mod recorded;
-#[path = "conversion/digests.rs"]
 mod digests;
 
 use foxwedge_core::{Format, Policy, Profile};

@@ -8,8 +8,8 @@ use foxwedge_formats::{
 use foxwedge_testkit::body;
 use serde_json::{Value, json};
 
-use super::support::ids;
 use super::{BOLD, list, lost, sent, shape, under};
+use crate::support::ids;
 
 /// One chat call, with its answer.
 fn called(id: &str, arguments: &str) -> String {

@@ -4,7 +4,7 @@ use foxwedge_core::Format;
 use foxwedge_formats::stream::{StreamConverter, StreamError, StreamLimits, StreamOptions};
 use foxwedge_testkit::answers::{self, message};
 
-use crate::{call_begins, call_piece, opening, text_begins, text_piece};
+use super::{call_begins, call_piece, opening, text_begins, text_piece};
 
 const LIMITS: StreamLimits = StreamLimits { frame: 4096, held: 16_384 };
 

@@ -1,10 +1,9 @@
 //! Session files that agents wrote, recorded by us, and a few that were built by hand to show
 //! what such files can look like.
 
-mod support;
-
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
+use crate::support::{WAYS, shape};
 use foxwedge_core::{CheckOptions, Policy, UnansweredPolicy};
 use foxwedge_sessions::{AgentDetection, SessionAgent, detect_agent, readable_text};
 use foxwedge_testkit::laws::{
@@ -12,7 +11,6 @@ use foxwedge_testkit::laws::{
     session::{RepairedSession, case, every_cut, judge, see},
 };
 use serde_json::Value;
-use support::{WAYS, shape};
 
 /// The recorded files of Claude Code, and the rules that each of them breaks.
 const CLAUDE_CODE: [(&str, &[u16]); 27] = [

@@ -8,8 +8,8 @@ use foxwedge_formats::{
 use foxwedge_testkit::{body, difference, gist};
 use serde_json::{Value, json};
 
-use super::support::{ids, value};
 use super::{BOLD, list, lost, sent, shape, under};
+use crate::support::{ids, value};
 
 /// The profiles that own a format.
 const OWNERS: [Profile; 6] = [

@@ -9,8 +9,8 @@ use foxwedge_formats::{
 use foxwedge_testkit::{body, difference, gist};
 use serde_json::{Value, json};
 
-use super::support::{ids, value};
 use super::{BOLD, list, lost, sent, shape, under};
+use crate::support::{ids, value};
 
 #[test]
 fn t26_calls_without_ids_get_ids_that_pair_by_occurrence() {

@@ -1,16 +1,14 @@
 //! The behaviours that check and repair of one history owe to the seeds, one test each, named
 //! after the behaviour; and the conformance cases that other systems have tests for.
 
-mod support;
-#[path = "behaviours/peers.rs"]
 mod peers;
 
+use crate::support::{
+    WAYS, asked, bold, codes, fixed, ids, judged, list, mended, passes, report, shape, value, way,
+};
 use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, Strategy, UnansweredPolicy};
 use foxwedge_testkit::{body, inventory, lost, messages};
 use serde_json::{Value, json};
-use support::{
-    WAYS, asked, bold, codes, fixed, ids, judged, list, mended, passes, report, shape, value, way,
-};
 
 /// Every format with the profiles that speak it.
 pub(crate) const SPOKEN: [(Format, &[Profile]); 6] = [

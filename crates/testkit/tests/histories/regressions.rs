@@ -1,14 +1,11 @@
 //! What once went wrong, and how it has to be. Each name says what happened.
 
-mod support;
-#[path = "regressions/session_files.rs"]
 mod session_files;
-#[path = "regressions/session_records.rs"]
 mod session_records;
 
+use crate::support::{asked, bold, fixed, mended, report};
 use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, TailPolicy, UnansweredPolicy};
 use serde_json::{Value, json};
-use support::{asked, bold, fixed, mended, report};
 
 fn chat(messages: Value) -> String {
     messages.to_string()

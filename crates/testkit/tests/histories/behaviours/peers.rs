@@ -12,7 +12,7 @@ use foxwedge_testkit::{Random, body, inventory, lost, messages};
 use serde_json::{Value, json};
 
 use super::SPOKEN;
-use super::support::{
+use crate::support::{
     WAYS, asked, bold, codes, fixed, ids, list, mended, passes, report, shape, touched, value, way,
 };
 

@@ -21,7 +21,7 @@ use foxwedge_testkit::{
 };
 use serde_json::{Value, json};
 
-use super::shape;
+use crate::support::shape;
 
 /// What a cancel writes in place of an answer.
 pub(crate) const CANCELLED: &str = "[Request interrupted by user]";

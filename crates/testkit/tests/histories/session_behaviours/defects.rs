@@ -5,7 +5,7 @@ use foxwedge_sessions::SessionAgent;
 use foxwedge_testkit::{plain_walk, session_view};
 
 use crate::{
-    sessions::{CANCELLED, LINKED, broken, file, line, mended, seen},
+    session_samples::{CANCELLED, LINKED, broken, file, line, mended, seen},
     support::shape,
 };
 

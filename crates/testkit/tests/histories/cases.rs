@@ -5,8 +5,6 @@
 //! reviewed snapshot. A document that says too little to be recognised has `looks_like_chat` in
 //! its name.
 
-mod support;
-
 use std::{
     collections::BTreeSet,
     fmt::Write as _,
@@ -14,9 +12,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::support::{Fixed, bold, codes, complaints, fixed, judged, report, touched};
 use foxwedge_core::{Format, Profile, Severity, rules};
 use foxwedge_formats::{DetectionConfidence, detect};
-use support::{Fixed, bold, codes, complaints, fixed, judged, report, touched};
 
 /// One file.
 struct Case {

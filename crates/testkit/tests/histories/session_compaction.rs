@@ -1,15 +1,10 @@
 //! Compactions written into session files: the agent sees the shorter history, nothing is taken out
 //! of the file, and taking the compaction back shows everything again.
 
-#[path = "session_compaction/workshop.rs"]
 mod workshop;
-#[path = "session_compaction/story.rs"]
 mod story;
-#[path = "session_compaction/laws.rs"]
 mod laws;
-#[path = "session_compaction/behaviours.rs"]
 mod behaviours;
-#[path = "session_compaction/spelling.rs"]
 mod spelling;
 
 use std::{fs, path::PathBuf};

@@ -3,15 +3,13 @@
 //! A guard that changes healthy requests is worse than none. Everything here was accepted by the
 //! vendor, or is promised by its documentation; every policy has to leave it alone.
 
-mod support;
-
 use std::{fs, path::Path};
 
+use crate::support::{bold, list, passes, touched};
 use foxwedge_core::{Format, Profile};
 use foxwedge_formats::detect;
 use foxwedge_testkit::{Random, accepted_history, body, sound_history, spelled};
 use serde_json::Value;
-use support::{bold, list, passes, touched};
 
 /// A sentence, a format, a profile, a document.
 type Row = (&'static str, Format, Profile, &'static str);

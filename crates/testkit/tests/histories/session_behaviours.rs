@@ -1,19 +1,15 @@
 //! The behaviours that reading and repairing session files owe to the first seed, one test each,
 //! named after the behaviour; and the defects of the original, one test each.
 
-mod support;
-#[path = "support/sessions.rs"]
-mod sessions;
-#[path = "session_behaviours/defects.rs"]
 mod defects;
 
+use crate::session_samples::{CANCELLED, LINKED, broken, file, line, mended, seen, under};
+use crate::support::{WAYS, shape};
 use foxwedge_core::UnansweredPolicy;
 use foxwedge_formats::outline_options;
 use foxwedge_sessions::ChainStatus;
 use foxwedge_sessions::{SessionAgent, read, readable_text};
 use foxwedge_testkit::{plain_walk, session_view};
-use sessions::{CANCELLED, LINKED, broken, file, line, mended, seen, under};
-use support::{WAYS, shape};
 
 #[test]
 fn b0_1_the_chain_from_the_last_message_is_the_conversation() {

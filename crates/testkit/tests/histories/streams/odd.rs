@@ -7,7 +7,7 @@ use foxwedge_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::{opening, text_begins, text_piece};
+use super::{opening, text_begins, text_piece};
 
 #[test]
 fn half_a_character_in_a_piece_is_no_reason_to_break_off() {
