@@ -213,7 +213,7 @@ fn two_loops_that_take_turns_see_each_others_messages() {
 
 #[test]
 fn a_loop_continues_when_its_store_is_available_again() {
-    LocalSet::new().block_on(&runtime(), async {
+    LocalSet::new().block_on(&runtime().0, async {
         let mut at_work = JoinSet::new();
         for at in (1..60).step_by(stride(3)) {
             at_work.spawn_local(away_at(at));

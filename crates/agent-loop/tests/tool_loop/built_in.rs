@@ -149,7 +149,7 @@ async fn breaches(wire: Format, world: &World) -> Vec<String> {
 }
 
 fn at_every_point(wire: Format, act: Injection, stride: usize) {
-    LocalSet::new().block_on(&runtime(), async {
+    LocalSet::new().block_on(&runtime().0, async {
         let world = World::quiet();
         assert_eq!(breaches(wire, &world).await, Vec::<String>::new(), "{wire:?}");
         let count = world.count(Class::All);

@@ -1,5 +1,7 @@
 //! A failure or an interrupt at every point of a scenario, after which the conversation is valid.
 
+use std::pin::Pin;
+
 use foxwedge_core::Format;
 use tokio::{
     runtime::{Builder, Runtime},
@@ -22,8 +24,18 @@ pub(crate) fn stride(usual: usize) -> usize {
     }
 }
 
-pub(crate) fn runtime() -> Runtime {
-    Builder::new_current_thread().enable_all().build().expect("a runtime")
+pub(crate) fn runtime() -> TestRuntime {
+    TestRuntime(Builder::new_current_thread().enable_all().build().expect("a runtime"))
+}
+
+/// A runtime that is compiled once, and not for each test: what it runs is behind a pointer.
+pub(crate) struct TestRuntime(pub(crate) Runtime);
+
+impl TestRuntime {
+    pub(crate) fn block_on<T>(&self, test: impl Future<Output = T>) -> T {
+        let test: Pin<Box<dyn Future<Output = T> + '_>> = Box::pin(test);
+        self.0.block_on(test)
+    }
 }
 
 /// Runs a scenario and returns its breaches.
@@ -54,7 +66,7 @@ pub(crate) fn at_every_point(
     stride: usize,
     plan: impl Fn(usize) -> Plan,
 ) -> usize {
-    LocalSet::new().block_on(&runtime(), async {
+    LocalSet::new().block_on(&runtime().0, async {
         let Some(count) = points(scenario, class).await else { return 0 };
         assert!(count > 5, "{count} points of {class:?}");
         let (mut failures, mut done, mut running) = (Vec::new(), 0, JoinSet::new());

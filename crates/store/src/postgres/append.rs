@@ -5,7 +5,7 @@ use tokio_postgres::Error;
 
 use super::{
     PostgresStore,
-    failure::{AttemptFailure, PostgresError},
+    failure::{Attempt, AttemptFailure, PostgresError},
     log_heads::CachedLogHead,
     query,
     row::{self, PostgresRun, limit, signed},
@@ -20,83 +20,90 @@ use crate::{
 impl PostgresStore {
     /// Appends events. Usually this is one statement, which moves the run's row only if it matches
     /// the cached log end. A repeated attempt is detected by the sequence numbers.
-    pub(super) async fn try_append(
-        &self,
-        run: &str,
-        lease: &Lease,
-        drafts: &[EventDraft],
-    ) -> Result<u64, AttemptFailure> {
-        let client = self.pool.client().await?;
-        if let Some(head) = self.heads.get(run)
-            && head.fence == lease.fence
-            && !lease.owner.contains('\0')
-            && drafts.first().is_some_and(|first| first.seq == head.last + 1)
-        {
-            event_draft::check_epochs(run, head.epoch, drafts)?;
-            if let Some(head) = append_if_current(&client, &head, lease, drafts).await? {
-                self.heads.put(run, head);
-                return Ok(head.last);
+    pub(super) fn try_append<'a>(
+        &'a self,
+        run: &'a str,
+        lease: &'a Lease,
+        drafts: &'a [EventDraft],
+    ) -> Attempt<'a, u64> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            if let Some(head) = self.heads.get(run)
+                && head.fence == lease.fence
+                && !lease.owner.contains('\0')
+                && drafts.first().is_some_and(|first| first.seq == head.last + 1)
+            {
+                event_draft::check_epochs(run, head.epoch, drafts)?;
+                if let Some(head) = append_if_current(&client, &head, lease, drafts).await? {
+                    self.heads.put(run, head);
+                    return Ok(head.last);
+                }
+                self.heads.forget(run);
             }
-            self.heads.forget(run);
-        }
-        let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
-        may_write(&found, lease)?;
-        event_draft::check_epochs(run, found.row.epoch, drafts)?;
-        let repeated_count = event_draft::count_repeated(run, found.row.last, drafts)?;
-        let (repeated, new) = drafts.split_at_checked(repeated_count).unwrap_or((drafts, &[]));
-        compare(&client, &found, repeated).await?;
-        let mut head = CachedLogHead::from(&found);
-        if !new.is_empty() {
-            let moved = || {
-                AttemptFailure::Retryable(PostgresError::from_text(
-                    "the log was changed in the meantime",
-                ))
-            };
-            head = append_if_current(&client, &head, lease, new).await?.ok_or_else(moved)?;
-        }
-        self.heads.put(run, head);
-        Ok(head.last)
+            let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
+            may_write(&found, lease)?;
+            event_draft::check_epochs(run, found.row.epoch, drafts)?;
+            let repeated_count = event_draft::count_repeated(run, found.row.last, drafts)?;
+            let (repeated, new) = drafts.split_at_checked(repeated_count).unwrap_or((drafts, &[]));
+            compare(&client, &found, repeated).await?;
+            let mut head = CachedLogHead::from(&found);
+            if !new.is_empty() {
+                let moved = || {
+                    AttemptFailure::Retryable(PostgresError::from_text(
+                        "the log was changed in the meantime",
+                    ))
+                };
+                head = append_if_current(&client, &head, lease, new).await?.ok_or_else(moved)?;
+            }
+            self.heads.put(run, head);
+            Ok(head.last)
+        })
     }
 
     /// Returns verified events after a sequence number.
-    pub(super) async fn try_events(
-        &self,
-        run: &str,
+    pub(super) fn try_events<'a>(
+        &'a self,
+        run: &'a str,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<StoredEvent>, AttemptFailure> {
-        let client = self.pool.client().await?;
-        let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
-        let head = crate::LogHead { last: found.row.last, chain: found.chain };
-        let range = EventRange { run, epoch: found.row.epoch, head, after, limit };
-        if after >= range.end() {
-            return Ok(Vec::new());
-        }
-        // Also read the event before the first one, for its link.
-        let from = after.saturating_sub(1);
-        let mut events =
-            read_raw_events(&client, &found, from, range.end(), limit.saturating_add(1)).await?;
-        let before = events.first().filter(|first| first.seq == after).map(|first| first.chain);
-        events.retain(|event| event.seq > after);
-        match range.read(before, events) {
-            // The missing events may have been deleted together with their run meanwhile.
-            Err(StoreError::Corrupt { .. }) if runs::find(&client, run).await?.is_none() => {
-                Err(no_run(run))
+    ) -> Attempt<'a, Vec<StoredEvent>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
+            let head = crate::LogHead { last: found.row.last, chain: found.chain };
+            let range = EventRange { run, epoch: found.row.epoch, head, after, limit };
+            if after >= range.end() {
+                return Ok(Vec::new());
             }
-            result => Ok(result?),
-        }
+            // Also read the event before the first one, for its link.
+            let from = after.saturating_sub(1);
+            let mut events =
+                read_raw_events(&client, &found, from, range.end(), limit.saturating_add(1))
+                    .await?;
+            let before = events.first().filter(|first| first.seq == after).map(|first| first.chain);
+            events.retain(|event| event.seq > after);
+            match range.read(before, events) {
+                // The missing events may have been deleted together with their run meanwhile.
+                Err(StoreError::Corrupt { .. }) if runs::find(&client, run).await?.is_none() => {
+                    Err(no_run(run))
+                }
+                result => Ok(result?),
+            }
+        })
     }
 
     /// Returns events after a sequence number, unverified.
-    pub(super) async fn try_raw_events(
-        &self,
-        run: &str,
+    pub(super) fn try_raw_events<'a>(
+        &'a self,
+        run: &'a str,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<RawEvent>, AttemptFailure> {
-        let client = self.pool.client().await?;
-        let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
-        read_raw_events(&client, &found, after, u64::MAX, limit).await
+    ) -> Attempt<'a, Vec<RawEvent>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let found = runs::find(&client, run).await?.ok_or_else(|| no_run(run))?;
+            read_raw_events(&client, &found, after, u64::MAX, limit).await
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use deadpool_postgres::GenericClient;
 use super::{
     PostgresStore, append,
     append::no_run,
-    failure::AttemptFailure,
+    failure::{Attempt, AttemptFailure},
     log_heads::CachedLogHead,
     query, records,
     row::{self, PostgresRun, run_columns, signed},
@@ -30,42 +30,45 @@ pub(super) struct PostgresClosing {
 impl PostgresStore {
     /// Ends a run. Locks the session before the run, as everywhere. Then one statement decides
     /// which caller ends the run; the rest is committed or rolled back with it.
-    pub(super) async fn try_finalize(
-        &self,
-        run: &str,
-        authority: &CloseAuthority,
-        closing: &PostgresClosing,
+    pub(super) fn try_finalize<'a>(
+        &'a self,
+        run: &'a str,
+        authority: &'a CloseAuthority,
+        closing: &'a PostgresClosing,
         token: AttemptToken,
-    ) -> Result<FinalizeResult, AttemptFailure> {
-        let mut client = self.pool.client().await?;
-        let transaction = client.transaction().await?;
-        let found = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
-        if matches!(found.row.state, RunState::Ended { .. }) {
-            return Ok(finalize_result(found, token));
-        }
-        let count = records::lock_session(&transaction, &found.row.session).await?;
-        let locked_run =
-            runs::find_for_update(&transaction, run).await?.ok_or_else(|| no_run(run))?;
-        if matches!(locked_run.row.state, RunState::Ended { .. }) {
-            return Ok(finalize_result(locked_run, token));
-        }
-        match authority {
-            CloseAuthority::Holder(lease) => append::may_write(&locked_run, lease)?,
-            CloseAuthority::Operator => {}
-        }
-        let drafts = &closing.drafts;
-        event_draft::check_epochs(run, locked_run.row.epoch, drafts)?;
-        let repeated_count = event_draft::count_repeated(run, locked_run.row.last, drafts)?;
-        let (repeated, new) = drafts.split_at_checked(repeated_count).unwrap_or((drafts, &[]));
-        append::compare(&transaction, &locked_run, repeated).await?;
-        let Some(ended) = record_end(&transaction, &locked_run, closing, new, token).await? else {
-            let ended = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
-            return Ok(finalize_result(ended, token));
-        };
-        records::add(&transaction, &locked_run.row.session, count, &closing.records).await?;
-        transaction.commit().await?;
-        self.heads.forget(run);
-        Ok(finalize_result(ended, token))
+    ) -> Attempt<'a, FinalizeResult> {
+        Box::pin(async move {
+            let mut client = self.pool.client().await?;
+            let transaction = client.transaction().await?;
+            let found = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
+            if matches!(found.row.state, RunState::Ended { .. }) {
+                return Ok(finalize_result(found, token));
+            }
+            let count = records::lock_session(&transaction, &found.row.session).await?;
+            let locked_run =
+                runs::find_for_update(&transaction, run).await?.ok_or_else(|| no_run(run))?;
+            if matches!(locked_run.row.state, RunState::Ended { .. }) {
+                return Ok(finalize_result(locked_run, token));
+            }
+            match authority {
+                CloseAuthority::Holder(lease) => append::may_write(&locked_run, lease)?,
+                CloseAuthority::Operator => {}
+            }
+            let drafts = &closing.drafts;
+            event_draft::check_epochs(run, locked_run.row.epoch, drafts)?;
+            let repeated_count = event_draft::count_repeated(run, locked_run.row.last, drafts)?;
+            let (repeated, new) = drafts.split_at_checked(repeated_count).unwrap_or((drafts, &[]));
+            append::compare(&transaction, &locked_run, repeated).await?;
+            let Some(ended) = record_end(&transaction, &locked_run, closing, new, token).await?
+            else {
+                let ended = runs::find(&transaction, run).await?.ok_or_else(|| no_run(run))?;
+                return Ok(finalize_result(ended, token));
+            };
+            records::add(&transaction, &locked_run.row.session, count, &closing.records).await?;
+            transaction.commit().await?;
+            self.heads.forget(run);
+            Ok(finalize_result(ended, token))
+        })
     }
 }
 

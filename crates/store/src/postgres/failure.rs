@@ -8,6 +8,7 @@
 use std::{
     error::Error as _,
     fmt, io,
+    pin::Pin,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
@@ -15,6 +16,11 @@ use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use tokio_postgres::{Error, error::SqlState};
 
 use crate::StoreError;
+
+/// An attempt at an operation. Behind a pointer it is compiled in this crate, and not again in every
+/// crate that waits for it.
+pub(super) type Attempt<'a, T> =
+    Pin<Box<dyn Future<Output = Result<T, AttemptFailure>> + Send + 'a>>;
 
 /// Why an attempt failed.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use tokio_postgres::{Config, Socket, tls::MakeTlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
-    failure::{AttemptBackoff, AttemptFailure, PostgresError},
+    failure::{Attempt, AttemptBackoff, AttemptFailure, PostgresError},
     migrate,
     settings::PostgresSettings,
     tls,
@@ -88,9 +88,11 @@ impl PostgresPool {
         self.pool.close();
     }
 
-    async fn migrate(&self) -> Result<(), AttemptFailure> {
-        let mut client = self.client().await?;
-        migrate::migrate(&mut client, self.schema()).await
+    fn migrate(&self) -> Attempt<'_, ()> {
+        Box::pin(async move {
+            let mut client = self.client().await?;
+            migrate::migrate(&mut client, self.schema()).await
+        })
     }
 }
 

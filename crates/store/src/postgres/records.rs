@@ -6,7 +6,7 @@ use deadpool_postgres::GenericClient;
 
 use super::{
     PostgresStore,
-    failure::AttemptFailure,
+    failure::{Attempt, AttemptFailure},
     query,
     row::{self, limit, number, searchable, signed},
     sessions,
@@ -18,35 +18,40 @@ use crate::{
 
 impl PostgresStore {
     /// Adds records. A repeated attempt is detected by their ids.
-    pub(super) async fn try_append_records(
-        &self,
-        session: &str,
-        records: &[NewRecord],
-    ) -> Result<Vec<u64>, AttemptFailure> {
-        let mut client = self.pool.client().await?;
-        let transaction = client.transaction().await?;
-        let count = lock_session(&transaction, session).await?;
-        let ordinals = add(&transaction, session, count, records).await?;
-        transaction.commit().await?;
-        Ok(ordinals)
+    pub(super) fn try_append_records<'a>(
+        &'a self,
+        session: &'a str,
+        records: &'a [NewRecord],
+    ) -> Attempt<'a, Vec<u64>> {
+        Box::pin(async move {
+            let mut client = self.pool.client().await?;
+            let transaction = client.transaction().await?;
+            let count = lock_session(&transaction, session).await?;
+            let ordinals = add(&transaction, session, count, records).await?;
+            transaction.commit().await?;
+            Ok(ordinals)
+        })
     }
 
     /// Returns records with an ordinal above `after`.
-    pub(super) async fn try_records(
-        &self,
-        session: &str,
+    pub(super) fn try_records<'a>(
+        &'a self,
+        session: &'a str,
         after: u64,
         count: usize,
-    ) -> Result<Vec<StoredRecord>, AttemptFailure> {
-        let client = self.pool.client().await?;
-        let sql = "SELECT ordinal, at, id, parent, run, kind, body FROM records
+    ) -> Attempt<'a, Vec<StoredRecord>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let sql = "SELECT ordinal, at, id, parent, run, kind, body FROM records
                         WHERE session = $1 AND ordinal > $2 ORDER BY ordinal LIMIT $3";
-        let values: query::SqlValues<'_> = &[&searchable(session), &signed(after), &limit(count)];
-        let rows = query::rows(&client, sql, values).await?;
-        if rows.is_empty() {
-            sessions::require_session(&client, session).await?;
-        }
-        rows.iter().map(row::record).collect()
+            let values: query::SqlValues<'_> =
+                &[&searchable(session), &signed(after), &limit(count)];
+            let rows = query::rows(&client, sql, values).await?;
+            if rows.is_empty() {
+                sessions::require_session(&client, session).await?;
+            }
+            rows.iter().map(row::record).collect()
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use deadpool_postgres::Transaction;
 use super::{
     PostgresStore,
     append::no_run,
-    failure::{AttemptFailure, PostgresError},
+    failure::{Attempt, AttemptFailure, PostgresError},
     query,
     records::{self, PlacedRecord},
     row::{self, PostgresRun, session_columns, signed},
@@ -31,31 +31,33 @@ pub(super) struct RestoreResult {
 
 impl PostgresStore {
     /// Restores an item.
-    pub(super) async fn try_restore(
-        &self,
-        item: &RestoreItem,
-    ) -> Result<RestoreResult, AttemptFailure> {
-        let mut client = self.pool.client().await?;
-        let transaction = client.transaction().await?;
-        let result = match item {
-            RestoreItem::Session(row) => new_rows(put_session(&transaction, row).await?),
-            RestoreItem::Records { session, records } => {
-                new_rows(put_records(&transaction, session, records).await?)
+    pub(super) fn try_restore<'a>(&'a self, item: &'a RestoreItem) -> Attempt<'a, RestoreResult> {
+        Box::pin(async move {
+            let mut client = self.pool.client().await?;
+            let transaction = client.transaction().await?;
+            let result = match item {
+                RestoreItem::Session(row) => new_rows(put_session(&transaction, row).await?),
+                RestoreItem::Records { session, records } => {
+                    new_rows(put_records(&transaction, session, records).await?)
+                }
+                RestoreItem::Run(row) => new_rows(put_run(&transaction, row).await?),
+                RestoreItem::Events { run, events } => {
+                    put_events(&transaction, run, events).await?
+                }
+                RestoreItem::Left { run } => new_rows(release_run(&transaction, run).await?),
+                RestoreItem::End { run, ended, summary, at } => {
+                    let end = RunState::Ended { ended: ended.clone(), summary: *summary, at: *at };
+                    let json =
+                        (codec::write_end(ended), codec::write_summary(summary), signed(*at));
+                    put_end(&transaction, run, &end, json).await?
+                }
+            };
+            transaction.commit().await?;
+            if let Some((run, _)) = &result.run {
+                self.heads.forget(run);
             }
-            RestoreItem::Run(row) => new_rows(put_run(&transaction, row).await?),
-            RestoreItem::Events { run, events } => put_events(&transaction, run, events).await?,
-            RestoreItem::Left { run } => new_rows(release_run(&transaction, run).await?),
-            RestoreItem::End { run, ended, summary, at } => {
-                let end = RunState::Ended { ended: ended.clone(), summary: *summary, at: *at };
-                let json = (codec::write_end(ended), codec::write_summary(summary), signed(*at));
-                put_end(&transaction, run, &end, json).await?
-            }
-        };
-        transaction.commit().await?;
-        if let Some((run, _)) = &result.run {
-            self.heads.forget(run);
-        }
-        Ok(result)
+            Ok(result)
+        })
     }
 }
 

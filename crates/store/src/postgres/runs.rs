@@ -8,7 +8,7 @@ use foxwedge_run::{EventPayload, RunEvent};
 use super::{
     PostgresStore,
     append::no_run,
-    failure::AttemptFailure,
+    failure::{Attempt, AttemptFailure},
     log_heads::CachedLogHead,
     query, records,
     row::{self, PostgresRun, limit, number, run_columns, searchable, signed},
@@ -22,27 +22,30 @@ use crate::{
 
 impl PostgresStore {
     /// Starts a run. Locks the session's row first, because it assigns the epochs.
-    pub(super) async fn try_start(
-        &self,
-        new: &NewRun,
+    pub(super) fn try_start<'a>(
+        &'a self,
+        new: &'a NewRun,
         token: AttemptToken,
-    ) -> Result<StartResult, AttemptFailure> {
-        let mut client = self.pool.client().await?;
-        let transaction = client.transaction().await?;
-        records::lock_session(&transaction, &new.session).await?;
-        match find_existing(&transaction, new).await? {
-            Some(run) if run.token == token => return Ok(self.start_result(run)),
-            Some(run) => return Ok(StartResult::Existing(run.row)),
-            None => {}
-        }
-        let count = "UPDATE sessions SET epoch = epoch + 1, touched = greatest(touched, now_ms())
+    ) -> Attempt<'a, StartResult> {
+        Box::pin(async move {
+            let mut client = self.pool.client().await?;
+            let transaction = client.transaction().await?;
+            records::lock_session(&transaction, &new.session).await?;
+            match find_existing(&transaction, new).await? {
+                Some(run) if run.token == token => return Ok(self.start_result(run)),
+                Some(run) => return Ok(StartResult::Existing(run.row)),
+                None => {}
+            }
+            let count =
+                "UPDATE sessions SET epoch = epoch + 1, touched = greatest(touched, now_ms())
                      WHERE id = $1 RETURNING epoch, now_ms() AS now";
-        let row = query::row(&transaction, count, &[&new.session]).await?;
-        let row = row.ok_or_else(|| StoreError::NoSession(new.session.clone()))?;
-        let (epoch, now) = (number(&row, "epoch")?, number(&row, "now")?);
-        let run = insert_run(&transaction, new, token, epoch, new.at.unwrap_or(now)).await?;
-        transaction.commit().await?;
-        Ok(self.start_result(run))
+            let row = query::row(&transaction, count, &[&new.session]).await?;
+            let row = row.ok_or_else(|| StoreError::NoSession(new.session.clone()))?;
+            let (epoch, now) = (number(&row, "epoch")?, number(&row, "now")?);
+            let run = insert_run(&transaction, new, token, epoch, new.at.unwrap_or(now)).await?;
+            transaction.commit().await?;
+            Ok(self.start_result(run))
+        })
     }
 
     fn start_result(&self, run: PostgresRun) -> StartResult {
@@ -54,42 +57,44 @@ impl PostgresStore {
     }
 
     /// Finds a run.
-    pub(super) async fn try_run(&self, id: &str) -> Result<Option<PostgresRun>, AttemptFailure> {
-        find(&self.pool.client().await?, id).await
+    pub(super) fn try_run<'a>(&'a self, id: &'a str) -> Attempt<'a, Option<PostgresRun>> {
+        Box::pin(async move { find(&self.pool.client().await?, id).await })
     }
 
     /// Lists runs, newest first.
-    pub(super) async fn try_runs(
-        &self,
-        filter: &ListFilter,
-        page: &ListPage,
-    ) -> Result<Vec<RunRow>, AttemptFailure> {
-        let client = self.pool.client().await?;
-        let mut after = None;
-        if let Some(id) = &page.after {
-            let run = find(&client, id).await?.ok_or_else(|| no_run(id))?;
-            after = Some((signed(run.row.started), run.serial));
-        }
-        let sql = concat!(
-            "SELECT ",
-            run_columns!(),
-            " FROM runs
+    pub(super) fn try_runs<'a>(
+        &'a self,
+        filter: &'a ListFilter,
+        page: &'a ListPage,
+    ) -> Attempt<'a, Vec<RunRow>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let mut after = None;
+            if let Some(id) = &page.after {
+                let run = find(&client, id).await?.ok_or_else(|| no_run(id))?;
+                after = Some((signed(run.row.started), run.serial));
+            }
+            let sql = concat!(
+                "SELECT ",
+                run_columns!(),
+                " FROM runs
               WHERE ($1::text IS NULL OR session = $1)
                 AND ($2::text IS NULL OR session IN (SELECT id FROM sessions WHERE owner = $2))
                 AND ($3::boolean IS NULL OR (ended_at IS NULL) = $3)
                 AND ($4::bigint IS NULL OR (started, serial) < ($4, $5::bigint))
               ORDER BY started DESC, serial DESC LIMIT $6"
-        );
-        let values: query::SqlValues<'_> = &[
-            &filter.session.as_deref().map(searchable),
-            &filter.owner.as_deref().map(searchable),
-            &filter.open,
-            &after.map(|(started, _)| started),
-            &after.map(|(_, serial)| serial),
-            &limit(page.limit),
-        ];
-        let rows = query::rows(&client, sql, values).await?;
-        rows.iter().map(|row| Ok(row::run(row)?.row)).collect()
+            );
+            let values: query::SqlValues<'_> = &[
+                &filter.session.as_deref().map(searchable),
+                &filter.owner.as_deref().map(searchable),
+                &filter.open,
+                &after.map(|(started, _)| started),
+                &after.map(|(_, serial)| serial),
+                &limit(page.limit),
+            ];
+            let rows = query::rows(&client, sql, values).await?;
+            rows.iter().map(|row| Ok(row::run(row)?.row)).collect()
+        })
     }
 }
 

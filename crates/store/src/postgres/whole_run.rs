@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::{
     PostgresStore,
     append::no_run,
-    failure::{AttemptBackoff, AttemptFailure, PostgresError},
+    failure::{Attempt, AttemptBackoff, AttemptFailure, PostgresError},
     pool::PostgresPool,
     query, records,
     row::{self, PostgresRun, number, run_columns, signed},
@@ -74,7 +74,15 @@ async fn write_with_retry(pool: &PostgresPool, encoded: &EncodedRun) -> Result<F
 }
 
 /// Stores a run. A repeated attempt finds the token of the first.
-async fn try_write(
+fn try_write<'a>(
+    pool: &'a PostgresPool,
+    encoded: &'a EncodedRun,
+    token: AttemptToken,
+) -> Attempt<'a, FinalizeResult> {
+    Box::pin(write_once(pool, encoded, token))
+}
+
+async fn write_once(
     pool: &PostgresPool,
     encoded: &EncodedRun,
     token: AttemptToken,

@@ -16,10 +16,10 @@ mod wakes;
 mod sweeping;
 mod transfer;
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use foxwedge_store::{PostgresStore, SqliteStore};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 
 use crate::{postgres_fixture, temporary::Temporary};
 
@@ -207,27 +207,29 @@ suite! {
 
 fn in_file<F: Future<Output = ()>>(case: impl FnOnce(Arc<SqliteStore>) -> F) {
     let folder = Temporary::folder();
-    runtime().block_on(async {
+    run(Box::pin(async {
         let store = SqliteStore::open(folder.path("store.db")).await.expect("a store");
         case(Arc::new(store)).await;
-    });
+    }));
 }
 
 fn in_memory<F: Future<Output = ()>>(case: impl FnOnce(Arc<SqliteStore>) -> F) {
-    runtime().block_on(async {
+    run(Box::pin(async {
         let store = SqliteStore::memory().await.expect("a store");
         case(Arc::new(store)).await;
-    });
+    }));
 }
 
 fn on_postgres<F: Future<Output = ()>>(case: impl FnOnce(Arc<PostgresStore>) -> F) {
     let Some(url) = postgres_fixture::fresh() else { return };
-    runtime().block_on(async {
+    run(Box::pin(async {
         let store = PostgresStore::open(&url).await.expect("a store");
         case(Arc::new(store)).await;
-    });
+    }));
 }
 
-fn runtime() -> Runtime {
-    Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+/// Runs a case. Behind a pointer, so that the runtime is not compiled for each of them.
+fn run(case: Pin<Box<dyn Future<Output = ()> + '_>>) {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("a runtime").block_on(case);
 }

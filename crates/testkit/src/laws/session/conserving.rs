@@ -25,7 +25,7 @@ pub(super) fn judge(
     let mut expected = inventory(format, &Value::Array(both));
     expected.answers.retain(|answer| is_real(answer));
     let mut missing = lost(format, &expected, &Value::Array(after.messages.clone()));
-    if !missing.is_empty() && uncovers_compaction(bytes, &session.fixed) {
+    if !missing.is_empty() && uncovers_hiding(bytes, &session.fixed) {
         let hidden = TextInventory { user_texts: missing, ..TextInventory::default() };
         let records = session.fixed.split(|byte| *byte == b'\n');
         let records = records.filter_map(|line| serde_json::from_slice(line).ok()).collect();
@@ -44,13 +44,18 @@ pub(super) fn judge(
     }
 }
 
-/// Whether a compaction can be read only after the repair: it shared a line with something torn. The
-/// agent then shows its summary instead of what was before it, which stays in the file.
-fn uncovers_compaction(bytes: &[u8], fixed: &[u8]) -> bool {
+/// Words of records that make an agent hide what was before them: compactions, rollbacks, and histories that are cleared.
+const HIDING: [&str; 4] = ["compact", "rolled_back", "context.undo", "clear"];
+
+/// Whether such a record can be read only after the repair: it shared a line with something torn. The agent then hides
+/// what was before it, which stays in the file.
+fn uncovers_hiding(bytes: &[u8], fixed: &[u8]) -> bool {
     let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
     let before: HashSet<&[u8]> = lines(bytes).collect();
-    lines(fixed)
-        .any(|line| !before.contains(line) && line.windows(7).any(|word| word == b"compact"))
+    lines(fixed).filter(|line| !before.contains(line)).any(|line| {
+        let line = String::from_utf8_lossy(line);
+        HIDING.iter().any(|word| line.contains(word))
+    })
 }
 
 fn is_real(answer: &str) -> bool {
