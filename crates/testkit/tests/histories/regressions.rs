@@ -487,3 +487,18 @@ fn an_empty_reply_was_removed_although_all_that_followed_it_was_removed_too() {
         assert_eq!(fixed.list().len(), 2, "the last reply may be empty: {}", fixed.text);
     }
 }
+
+#[test]
+fn a_misplaced_change_of_tools_became_a_user_message() {
+    let tool = json!({"type": "tool_reference", "tool_name": "find_hotel"});
+    let document = json!([
+        user("go"),
+        {"role": "assistant", "content": "fine"},
+        {"role": "system", "content": [{"type": "tool_addition", "tool": tool}]},
+        user("and now?")
+    ])
+    .to_string();
+    let fixed = fixed(Format::Anthropic, &bold(Profile::Anthropic), &document);
+    assert_eq!(fixed.codes(), [406]);
+    assert_eq!(fixed.text, document, "a user message must not add tools");
+}
