@@ -23,6 +23,8 @@ mod chat;
 mod mcp;
 mod rpc;
 mod suite;
+#[cfg(test)]
+mod manual;
 
 pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
