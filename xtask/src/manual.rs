@@ -55,7 +55,8 @@ pub(crate) fn build() -> Outcome {
 }
 
 fn count_words(files: &[File]) -> usize {
-    let pages = files.iter().filter(|file| file.path.starts_with("docs/") && file.path.ends_with(".md"));
+    let pages =
+        files.iter().filter(|file| file.path.starts_with("docs/") && file.path.ends_with(".md"));
     pages.map(|file| file.text.split_whitespace().count()).sum()
 }
 

@@ -100,8 +100,11 @@ fn replay(
             let printed = run(command, shown)?;
             let printed = printed.trim_end();
             // What is shown stays, unless more than times and ids differ.
-            let printed =
-                if volatile::is_same(shown.trim_end(), printed) { shown.trim_end() } else { printed };
+            let printed = if volatile::is_same(shown.trim_end(), printed) {
+                shown.trim_end()
+            } else {
+                printed
+            };
             text.push_str(&format!("$ {command}"));
             if !printed.is_empty() {
                 text.push_str(&format!("\n{printed}"));

@@ -70,7 +70,9 @@ fn write_documents(outcomes: &[TargetOutcome], file: Option<&Path>) -> anyhow::R
         let TargetResult::Checked(report) = &outcome.result else { continue };
         match (&report.output, file) {
             (Some(document), Some(path)) => write_whole(path, |out| out.write_all(document))
-                .with_context(|| format!("`{}` cannot be written", clean(&path.to_string_lossy())))?,
+                .with_context(|| {
+                    format!("`{}` cannot be written", clean(&path.to_string_lossy()))
+                })?,
             (Some(document), None) => {
                 output::write_stdout_raw(|out| out.write_all(document))?;
                 piped = true;

@@ -59,10 +59,9 @@ pub(crate) fn check_output(
         return Err(HelpfulError::new("-o needs exactly one target")
             .help("name one file or one session, or `-` for stdin"));
     }
-    for (path, flag, what) in [
-        (&args.output_file, "--output-file", "findings"),
-        (&args.output, "-o", "the document"),
-    ] {
+    for (path, flag, what) in
+        [(&args.output_file, "--output-file", "findings"), (&args.output, "-o", "the document")]
+    {
         let Some(path) = path else { continue };
         check_file(path, flag, what, targets, settings)?;
     }

@@ -30,7 +30,8 @@ fn command_names(binary: &Path) -> Result<Vec<String>, String> {
     let written = foxwedge(binary, &["man", "--output-dir", &folder.display().to_string()]);
     let entries = written.and_then(|_| workspace::sorted_entries(&folder));
     let _ = fs::remove_dir_all(&folder);
-    let stems = entries?.into_iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    let stems =
+        entries?.into_iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
     let names: Vec<String> =
         stems.filter_map(|stem| Some(stem.strip_prefix("foxwedge-")?.to_owned())).collect();
     if names.is_empty() { Err("`foxwedge man` wrote no page".to_owned()) } else { Ok(names) }

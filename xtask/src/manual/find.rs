@@ -30,14 +30,20 @@ pub(super) fn check(folder: &Path, pages: &[ManualPage], texts: &[(&Rule, &str)]
         let page = pages.iter().find(|page| page.output() == url);
         // The page of the message, or that of its rule.
         let is_right = page.is_some_and(|page| {
-            url.contains(&rule.label()) || page.links.iter().any(|link| link.contains(&rule.label()))
+            url.contains(&rule.label())
+                || page.links.iter().any(|link| link.contains(&rule.label()))
         });
         if !is_right {
             wrong.push(format!("`{query}` finds `{url}`, not a page about {}", rule.label()));
         }
     }
     if found.lines().count() != queries.len() || !wrong.is_empty() {
-        return Err(format!("{} of {} searches fail\n{}", wrong.len(), queries.len(), wrong.join("\n")));
+        return Err(format!(
+            "{} of {} searches fail\n{}",
+            wrong.len(),
+            queries.len(),
+            wrong.join("\n")
+        ));
     }
     println!("the search finds the pages of {} error messages by a phrase of each", queries.len());
     Ok(())
@@ -58,7 +64,8 @@ fn answers(folder: &Path, lines: &str) -> std::io::Result<String> {
 
 /// What a reader would type: the longest run of plain words, at most eight of them.
 fn phrase(text: &str) -> Option<String> {
-    let is_plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || "_'-,.".contains(c));
+    let is_plain =
+        |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || "_'-,.".contains(c));
     let words: Vec<&str> = text.split_whitespace().collect();
     let runs = words.split(|word| !is_plain(&word));
     let longest = runs.max_by_key(|run| run.len())?;

@@ -168,7 +168,9 @@ impl TranscriptSandbox {
 
     fn with_real_addresses(&self, text: &str) -> String {
         let servers = self.servers.borrow();
-        servers.iter().fold(text.to_owned(), |text, server| text.replace(&server.shown, &server.real))
+        servers
+            .iter()
+            .fold(text.to_owned(), |text, server| text.replace(&server.shown, &server.real))
     }
 
     /// What was printed, without what belongs to this machine.

@@ -62,14 +62,20 @@ fn matches(shown: &[&str], printed: &[&str]) -> bool {
 
 /// A text in which ids, durations, times, tokens and numbers of tokens look the same.
 fn masked(text: &str) -> String {
-    text.split('\n').map(|line| line.split(' ').map(mask_word)).map(join_words).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|line| line.split(' ').map(mask_word))
+        .map(join_words)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn join_words(words: impl Iterator<Item = String>) -> String {
     let mut words: Vec<String> = words.collect();
     for at in 1..words.len() {
-        // How many tokens a prompt has depends on the length of the folder's name.
-        if words[at].starts_with("tokens") && words[at - 1].starts_with(|c: char| c.is_ascii_digit()) {
+        // How many tokens a prompt has depends on the length of the folder's name, the size of a store
+        // on its database.
+        let is_unit = words[at].starts_with("tokens") || words[at] == "kB";
+        if is_unit && words[at - 1].starts_with(|c: char| c.is_ascii_digit()) {
             words[at - 1] = "N".to_owned();
         }
     }

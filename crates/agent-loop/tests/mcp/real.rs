@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::{
     oauth::{StateFolder, issuer::get, log_in},
     support::{
-    call, call_with, connect, describe, start_call, tool, wait_for_exit, wait_for_output,
-},
+        call, call_with, connect, describe, start_call, tool, wait_for_exit, wait_for_output,
+    },
 };
 
 const FILESYSTEM: &str = "server-filesystem/dist/index.js";

@@ -46,7 +46,9 @@ fn documents() -> Vec<PathBuf> {
             let path = entry.path();
             let is_text = path.extension().is_some_and(|end| end == "md" || end == "txt");
             match path.is_dir() {
-                true if !path.ends_with("node_modules") && !path.ends_with("target") => open.push(path),
+                true if !path.ends_with("node_modules") && !path.ends_with("target") => {
+                    open.push(path)
+                }
                 false if is_text => found.push(path),
                 _ => {}
             }
@@ -95,9 +97,12 @@ fn commands_in(text: &str) -> Vec<(usize, ShownCommand)> {
         // A synopsis has no values: `env [--for CLIENT]`.
         let quoted = quoted.filter(|code| !code.contains(['[', '|']));
         match whole {
-            Some(command) => found.push((at + 1, ShownCommand { words: words(command), is_complete: true })),
+            Some(command) => {
+                found.push((at + 1, ShownCommand { words: words(command), is_complete: true }))
+            }
             None => found.extend(
-                quoted.map(|code| (at + 1, ShownCommand { words: words(code), is_complete: false })),
+                quoted
+                    .map(|code| (at + 1, ShownCommand { words: words(code), is_complete: false })),
             ),
         }
     }
@@ -105,7 +110,8 @@ fn commands_in(text: &str) -> Vec<(usize, ShownCommand)> {
 }
 
 fn is_command(code: &str) -> bool {
-    code.strip_prefix("foxwedge ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '-'))
+    code.strip_prefix("foxwedge ")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase() || c == '-'))
 }
 
 /// The command of a line of code: what starts with `foxwedge`, also behind a prompt, a pipe or `npx`.
