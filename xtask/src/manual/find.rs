@@ -12,6 +12,8 @@ use foxwedge_core::Rule;
 use super::page::ManualPage;
 use crate::Outcome;
 
+/// Fewer searches than these mean that the list of messages was not read.
+const MIN_SEARCHES: usize = 100;
 const SCRIPT: &str = include_str!("find.mjs");
 
 /// Searches for a phrase of every error message, in the site that was written. Needs Node, as a browser
@@ -21,8 +23,16 @@ pub(super) fn check(folder: &Path, pages: &[ManualPage], texts: &[(&Rule, &str)]
         println!("the search was not tried: there is no Node");
         return Ok(());
     }
-    let queries: Vec<(&Rule, String)> =
+    let mut queries: Vec<(&Rule, String)> =
         texts.iter().filter_map(|(rule, text)| Some((*rule, phrase(text)?))).collect();
+    // A phrase that messages about several rules have in common leads to one of them.
+    queries.retain(|(rule, query)| {
+        let mut others = texts.iter().filter(|(other, _)| other.code != rule.code);
+        !others.any(|(_, text)| text.to_lowercase().contains(&query.to_lowercase()))
+    });
+    if queries.len() < MIN_SEARCHES {
+        return Err(format!("only {} searches are left", queries.len()));
+    }
     let lines: String = queries.iter().map(|(_, query)| format!("{query}\n")).collect();
     let found = answers(folder, &lines).map_err(|error| format!("find.mjs: {error}"))?;
     let mut wrong = Vec::new();
