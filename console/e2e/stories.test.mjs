@@ -109,8 +109,8 @@ test("the start page leads from what needs attention to its repair", async () =>
     await page.locator('[data-attention="5"]').waitFor();
     assert.match(await page.title(), /^Start · Foxwedge$/);
     const block = (name) => page.getByRole("region", { name });
-    await block("Requests that were refused or failed").getByText("rejected 400").waitFor();
-    await block("Requests that were refused or failed").getByRole("link", { name: "Open" }).click();
+    await block("Requests that were rejected or failed").getByText("rejected 400").waitFor();
+    await block("Requests that were rejected or failed").getByRole("link", { name: "Open" }).click();
     await page.getByText("this route refuses it").first().waitFor();
     await page.goBack();
     await block("Runs that wait for a person").getByRole("link", { name: "Answer" }).click();

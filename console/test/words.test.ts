@@ -26,7 +26,7 @@ test("every status has a text, and every text is used", () => {
     process.env.FOXWEDGE_CONSOLE ?? new URL("../../../src/", import.meta.url).pathname;
   const files = readdirSync(sources, { recursive: true, encoding: "utf8" });
   const code = files
-    .filter((name) => /\.tsx?$/.test(name) && !/words.(en|zh)\.ts$/.test(name))
+    .filter((name) => /\.tsx?$/.test(name) && !/words.(en|zh|refused)\.ts$/.test(name))
     .map((name) => readFileSync(`${sources}/${name}`, "utf8"))
     .join("\n");
   const prefixes = [...code.matchAll(/labelOf\("([\w.]+)"/g)].map(

@@ -3,6 +3,8 @@
 //! Every page has to be linked from `docs/README.md`, and every link has to lead somewhere.
 
 mod page;
+mod commands;
+mod find;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +16,7 @@ use foxwedge_core::{Rule, explain, rules};
 use serde_json::json;
 
 use crate::{
-    Outcome,
+    Outcome, ci,
     workspace::{self, File},
 };
 use page::{ManualPage, escape};
@@ -30,15 +32,32 @@ const SEARCH: &str = include_str!("manual/search.js");
 /// Characters of a page that the search knows.
 const MAX_INDEXED: usize = 12_000;
 
+/// Words that the manual may have. What is added is paid for by what can be said more briefly.
+const MAX_WORDS: usize = 58_600;
+
 /// Builds the site in `target/manual`.
 pub(crate) fn build() -> Outcome {
     let files = workspace::files()?;
-    let pages = read_pages(&files)?;
+    let words = count_words(&files);
+    if words > MAX_WORDS {
+        return Err(format!("the manual has {words} words, more than {MAX_WORDS}: shorten it"));
+    }
+    let mut pages = read_pages(&files)?;
+    let list = files.iter().find(|file| file.path == commands::COMMANDS);
+    let list = list.map(|file| file.text.as_str()).unwrap_or_default();
+    pages.retain(|page| page.source != commands::COMMANDS);
+    pages.extend(commands::command_pages(&ci::binary()?, list)?);
     check_links(&pages, &files)?;
     let folder = workspace::root().join("target/manual");
     write_site(&folder, &pages).map_err(|error| format!("{}: {error}", folder.display()))?;
-    println!("the manual: {} pages in target/manual", pages.len());
-    Ok(())
+    println!("the manual: {} pages in target/manual, {words} words in docs", pages.len());
+    find::check(&folder, &pages, &wordings().collect::<Vec<_>>())
+}
+
+fn count_words(files: &[File]) -> usize {
+    let pages =
+        files.iter().filter(|file| file.path.starts_with("docs/") && file.path.ends_with(".md"));
+    pages.map(|file| file.text.split_whitespace().count()).sum()
 }
 
 /// The pages of `docs/`, and those of error messages.

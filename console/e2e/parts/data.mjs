@@ -444,7 +444,7 @@ export function feedRows(count = 60) {
       findings:
         action === "fixed" ? { FW101: 1, FW103: 2 } : action === "rejected" ? { FW102: 1 } : {},
       status: action === "failed" ? 529 : action === "rejected" ? 400 : 200,
-      trouble:
+      error:
         action === "failed"
           ? "upstream_unreachable"
           : action === "rejected"

@@ -345,7 +345,7 @@ export interface FeedRow {
   readonly action: string;
   readonly findings: Counts;
   readonly status: number;
-  readonly trouble: string | null;
+  readonly error: string | null;
   readonly ended: "whole" | "gone" | "broken";
   readonly first_ms: number | null;
   readonly ms: number;

@@ -152,7 +152,7 @@ function FeedLine({ row, stop, chosen }: { row: FeedRow; stop: boolean; chosen: 
           {labelOf("endpoint", row.face)}
           {row.upstream !== null && ` → ${row.upstream}`}
         </span>
-        {row.trouble !== null && <span class="bad"> {reasonText(row.trouble)}</span>}
+        {row.error !== null && <span class="bad"> {reasonText(row.error)}</span>}
       </span>
       <Findings counts={row.findings} />
       <span class="cut soft">

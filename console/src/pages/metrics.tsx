@@ -9,6 +9,15 @@ import { link, route } from "../route.js";
 import { bytes, count, labelOf, span, t } from "../words.js";
 import { Choice } from "./sessions.js";
 
+/** Colors of actions: what failed is red, what was repaired is green. */
+const ACTION_HUES: Readonly<Record<string, string>> = {
+  none: "5",
+  observed: "1",
+  fixed: "2",
+  rejected: "0",
+  failed: "bad",
+};
+
 export function MetricsPage() {
   const minutes = Number(route.value.query.get("minutes") ?? 60) || 60;
   const address = path(["console", "series"], { minutes });
@@ -57,9 +66,11 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
     names: readonly string[],
     pick: (minute: Minute) => Counts,
     label: (name: string) => string,
+    hues: Readonly<Record<string, string>> = {},
   ): Trace[] =>
     names.map((name) => ({
       name: label(name),
+      hue: hues[name],
       values: times.map((at) => {
         const minute = byTime.get(at);
         return minute === undefined ? 0 : (pick(minute)[name] ?? 0);
@@ -125,6 +136,7 @@ function Plots({ series, minutes }: { series: Series; minutes: number }) {
             topNames(total.action),
             ({ action }) => action,
             (name) => labelOf("action", name),
+            ACTION_HUES,
           )}
           unit={count}
         />

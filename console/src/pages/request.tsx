@@ -114,10 +114,10 @@ export function RequestFacts({ row, brief = false }: { row: FeedView; brief?: bo
         )}
         <Findings counts={row.findings} />
       </span>
-      {row.trouble !== null && (
+      {row.error !== null && (
         <p class="note tone-bad">
           <Icon name="cross" />
-          {reasonText(row.trouble)}
+          {reasonText(row.error)}
         </p>
       )}
       <dl class="facts">

@@ -157,7 +157,7 @@ function Requests({ rows }: { rows: readonly FeedRow[] }) {
             </span>
           </div>
           <div class="card-foot muted">
-            <span class="cut">{row.trouble === null ? "" : reasonText(row.trouble)}</span>
+            <span class="cut">{row.error === null ? "" : reasonText(row.error)}</span>
             <Findings counts={row.findings} />
             <span class="num">{ago(row.at, now.value)}</span>
           </div>

@@ -8,6 +8,8 @@ export interface Trace {
   readonly name: string;
   /** One value per time; `NaN` where nothing was measured. */
   readonly values: readonly number[];
+  /** Its color, if it has a meaning. */
+  readonly hue?: string | undefined;
 }
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [520, 150, 44, 18];
@@ -73,7 +75,7 @@ export function Plot(props: {
               ? bars(traces, times.length, top).map(({ at, trace, low, high }) => (
                   <rect
                     key={`${at} ${trace}`}
-                    class={`hue-${trace}`}
+                    class={hueOf(traces, trace)}
                     x={x(at) + width * 0.1}
                     width={Math.max(1, width * 0.8)}
                     y={y(high)}
@@ -83,7 +85,7 @@ export function Plot(props: {
               : traces.map(({ name, values }, trace) => (
                   <path
                     key={name}
-                    class={`line hue-${trace}`}
+                    class={`line ${hueOf(traces, trace)}`}
                     d={line(values, (at) => x(at) + width / 2, y)}
                   />
                 ))}
@@ -92,7 +94,7 @@ export function Plot(props: {
           <ul class="legend">
             {traces.map(({ name }, trace) => (
               <li key={name}>
-                <i class={`hue-${trace}`} />
+                <i class={hueOf(traces, trace)} />
                 {name}
               </li>
             ))}
@@ -101,6 +103,10 @@ export function Plot(props: {
       )}
     </section>
   );
+}
+
+function hueOf(traces: readonly Trace[], at: number): string {
+  return `hue-${traces[at]?.hue ?? at}`;
 }
 
 function Numbers(props: {

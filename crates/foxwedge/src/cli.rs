@@ -23,6 +23,8 @@ mod chat;
 mod mcp;
 mod rpc;
 mod suite;
+#[cfg(test)]
+mod manual;
 
 pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
@@ -240,6 +242,9 @@ pub(crate) struct CheckArgs {
     /// Print only findings and errors: no notes, no summary
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
+    /// Where `fix` writes the repaired document instead of the target.
+    #[arg(skip)]
+    pub(crate) output: Option<PathBuf>,
     /// Exit 0 even if findings remain
     #[arg(long, help_heading = "Exit code")]
     pub(crate) exit_zero: bool,

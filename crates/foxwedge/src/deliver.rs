@@ -1,6 +1,9 @@
 //! Writes the outcome of a run: documents, diffs, findings and messages, each to its stream.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use anyhow::Context;
 
@@ -27,7 +30,7 @@ pub(crate) fn write_outcomes(
     if args.output_format == OutputFormat::Full && !args.quiet {
         summary::print_notes(outcomes);
     }
-    let piped = write_documents(outcomes)?;
+    let piped = write_documents(outcomes, args.output.as_deref())?;
     let findings = |out: &mut dyn Write| -> io::Result<()> {
         if args.statistics {
             report::statistics(out, outcomes, args.output_format)
@@ -59,14 +62,22 @@ pub(crate) fn write_outcomes(
     Ok(())
 }
 
-/// Writes repaired documents and diffs to stdout. Returns whether there was a document.
-fn write_documents(outcomes: &[TargetOutcome]) -> anyhow::Result<bool> {
+/// Writes repaired documents and diffs to stdout, or a document to a file. Returns whether there was a
+/// document on stdout.
+fn write_documents(outcomes: &[TargetOutcome], file: Option<&Path>) -> anyhow::Result<bool> {
     let mut piped = false;
     for outcome in outcomes {
         let TargetResult::Checked(report) = &outcome.result else { continue };
-        if let Some(document) = &report.output {
-            output::write_stdout_raw(|out| out.write_all(document))?;
-            piped = true;
+        match (&report.output, file) {
+            (Some(document), Some(path)) => write_whole(path, |out| out.write_all(document))
+                .with_context(|| {
+                    format!("`{}` cannot be written", clean(&path.to_string_lossy()))
+                })?,
+            (Some(document), None) => {
+                output::write_stdout_raw(|out| out.write_all(document))?;
+                piped = true;
+            }
+            (None, _) => {}
         }
         if let Some(diff) = &report.diff {
             output::write_stdout(diff)?;

@@ -28,7 +28,7 @@ use crate::{
 };
 use demo_screen::{BAD, BOLD, CODE, DIM, DemoScreen, GOOD};
 use draw::{HistoryMarks, RepairedMarks};
-use foxwedge_local::language::localize;
+use foxwedge_local::{language::localize, output::drawn_stream};
 use histories::{DEMO_HISTORIES, DemoHistory};
 use proof::RepairProof;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         return console::show_console();
     }
     let pauses = io::stdout().is_terminal();
-    let mut screen = DemoScreen::new(anstream::stdout().lock(), pauses);
+    let mut screen = DemoScreen::new(drawn_stream(anstream::stdout().lock()), pauses);
     Ok(if show_all(&mut screen)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -55,7 +55,27 @@ pub(crate) fn check_output(
     targets: &[CheckTarget],
     settings: &CheckSettings,
 ) -> Result<(), HelpfulError> {
-    let Some(path) = &args.output_file else { return Ok(()) };
+    if args.output.is_some() && targets.len() != 1 {
+        return Err(HelpfulError::new("-o needs exactly one target")
+            .help("name one file or one session, or `-` for stdin"));
+    }
+    for (path, flag, what) in
+        [(&args.output_file, "--output-file", "findings"), (&args.output, "-o", "the document")]
+    {
+        let Some(path) = path else { continue };
+        check_file(path, flag, what, targets, settings)?;
+    }
+    Ok(())
+}
+
+/// Rejects a file to write that is also read.
+fn check_file(
+    path: &Path,
+    flag: &str,
+    what: &str,
+    targets: &[CheckTarget],
+    settings: &CheckSettings,
+) -> Result<(), HelpfulError> {
     let Some(output) = FileIdentity::of(path) else { return Ok(()) };
     let is_read = |target: &&CheckTarget| match &target.kind {
         TargetKind::Stdin => FileIdentity::of_stdin().is_some_and(|input| input == output),
@@ -77,9 +97,9 @@ pub(crate) fn check_output(
                 _ => format!(", which is `{}`", clean(&target.display_name)),
             };
             Err(HelpfulError::new(format!(
-                "findings would be written over the input `{path}`{suffix}"
+                "{what} would be written over the input `{path}`{suffix}"
             ))
-            .help("nothing was written; give --output-file a name of its own"))
+            .help(format!("nothing was written; give {flag} a name of its own")))
         }
     }
 }

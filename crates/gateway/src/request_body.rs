@@ -85,7 +85,9 @@ fn reject_form(headers: &HeaderMap) -> Result<(), ApiError> {
             .is_some_and(|prefix| prefix.eq_ignore_ascii_case(name.as_bytes()))
     };
     if has_prefix("multipart/") || has_prefix("application/x-www-form-urlencoded") {
-        return Err(error::unsupported("the body must be JSON, not a form"));
+        return Err(error::unsupported(
+            "the body must be JSON, not a form: send `content-type: application/json`",
+        ));
     }
     Ok(())
 }

@@ -179,6 +179,15 @@ pub(crate) fn write_drawn(
     }
 }
 
+/// A stream for text for people that is written step by step: in the C locale, drawings are ASCII.
+pub fn drawn_stream<'a>(stream: impl Write + 'a) -> Box<dyn Write + 'a> {
+    if ascii::is_ascii_locale() {
+        Box::new(ConvertingWriter::new(stream, ascii::to_ascii))
+    } else {
+        Box::new(stream)
+    }
+}
+
 /// Writes through a buffer. A reader that closed its end is not an error.
 pub fn write_buffered(
     stream: impl Write,

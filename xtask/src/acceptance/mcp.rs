@@ -1,7 +1,7 @@
 //! `cargo xtask mcp`: our client talks to real MCP servers.
 //!
-//! Two servers of the protocol's authors are installed in pinned versions, and the tests of the tool
-//! loop that need them run.
+//! Two servers of the protocol's authors, and a server with a login that is made with their SDK, are
+//! installed in pinned versions, and the tests of the tool loop that need them run.
 
 use super::{
     SuiteError,

@@ -42,7 +42,8 @@ export function Waterfall(props: {
         <span class="track">
           {marks.map((mark) => (
             <i key={mark} style={{ left: `${(mark / length) * 100}%` }}>
-              {mark === 0 ? "0" : span(mark)}
+              {/* The header of the next column is behind the end. */}
+              {mark === 0 ? "0" : mark / length < 0.92 && span(mark)}
             </i>
           ))}
         </span>

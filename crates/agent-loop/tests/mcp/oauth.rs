@@ -1,6 +1,6 @@
 //! Logins at MCP servers, with a scripted authorization server on loopback.
 
-mod issuer;
+pub(crate) mod issuer;
 
 use std::{
     fmt::Write as _,
@@ -24,17 +24,17 @@ use self::issuer::{IssuerScript, IssuerServer, USUAL, get, open_page};
 use crate::support::{LONG, call, connect, describe};
 
 /// A folder for one test, removed afterwards.
-struct StateFolder(PathBuf);
+pub(crate) struct StateFolder(PathBuf);
 
 impl StateFolder {
-    fn new() -> StateFolder {
+    pub(crate) fn new() -> StateFolder {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("foxwedge-mcp-login-{}-{count}", std::process::id());
         StateFolder(std::env::temp_dir().join(name))
     }
 
-    fn environment(&self) -> McpEnvironment {
+    pub(crate) fn environment(&self) -> McpEnvironment {
         let logins = Some(LoginStore::in_folder(&self.0));
         McpEnvironment { logins, login_timeout: LONG, ..McpEnvironment::default() }
     }
@@ -51,7 +51,10 @@ impl Drop for StateFolder {
 }
 
 /// Logs in with a browser whose user agrees.
-async fn log_in(server: &McpServer, folder: &StateFolder) -> Result<LoginReport, LoginError> {
+pub(crate) async fn log_in(
+    server: &McpServer,
+    folder: &StateFolder,
+) -> Result<LoginReport, LoginError> {
     log_in_with(server, &folder.environment(), |back| back).await
 }
 

@@ -9,16 +9,23 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_agent_loop::mcp::{McpConnection, McpEnvironment, McpServer, McpTransport};
+use foxwedge_agent_loop::mcp::{
+    self, LogoutOutcome, McpConnection, McpEnvironment, McpError, McpServer, McpTransport,
+};
 use foxwedge_tools::{OutputCapture, StopLevel, StopReceiver, ToolEffect, ToolResultContent};
 use serde_json::{Value, json};
 
-use crate::support::{
-    call, call_with, connect, describe, start_call, tool, wait_for_exit, wait_for_output,
+use crate::{
+    oauth::{StateFolder, issuer::get, log_in},
+    support::{
+        call, call_with, connect, describe, start_call, tool, wait_for_exit, wait_for_output,
+    },
 };
 
 const FILESYSTEM: &str = "server-filesystem/dist/index.js";
 const EVERYTHING: &str = "server-everything/dist/index.js";
+/// A server with a login, made with the protocol's SDK, beside the packages.
+const LOGIN: &str = "../../login.mjs";
 const LONG_RUNNING: &str = "trigger-long-running-operation";
 
 /// The script of a server.
@@ -178,9 +185,9 @@ struct HttpServer(Child);
 
 impl HttpServer {
     /// Starts it, and waits until it listens.
-    async fn start(transport: &str, port: u16) -> HttpServer {
+    async fn start(name: &str, argument: &str, port: u16) -> HttpServer {
         let mut command = Command::new("node");
-        command.arg(script(EVERYTHING)).arg(transport).env("PORT", port.to_string());
+        command.arg(script(name)).arg(argument).env("PORT", port.to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let far = HttpServer(command.spawn().unwrap());
         for _ in 0..1_000 {
@@ -206,8 +213,8 @@ async fn everything_works_over_http_and_after_a_restart() {
     for (transport, path, is_named) in
         [("streamableHttp", "mcp", false), ("sse", "sse", true), ("sse", "sse", false)]
     {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let far = HttpServer::start(transport, port).await;
+        let port = free_port();
+        let far = HttpServer::start(EVERYTHING, transport, port).await;
         let (url, headers) = (format!("http://127.0.0.1:{port}/{path}"), Vec::new());
         let how = match is_named {
             true => McpTransport::Sse { url, headers },
@@ -222,9 +229,39 @@ async fn everything_works_over_http_and_after_a_restart() {
         let is_closed = transport == "sse" && gone.contains("the connection was closed");
         assert!(gone.starts_with("Failed: "), "{gone}");
         assert!(gone.contains("upstream") || is_closed, "{gone}");
-        let _far = HttpServer::start(transport, port).await;
+        let _far = HttpServer::start(EVERYTHING, transport, port).await;
         let echo = call(&real, "echo", json!({"message": "d"})).await;
         assert_eq!(describe(&echo), "Done: Echo: d");
         real.close().await;
     }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[tokio::test]
+async fn a_login_at_the_official_authorization_router_works_until_the_logout() {
+    let (port, folder) = (free_port(), StateFolder::new());
+    let _far = HttpServer::start(LOGIN, &port.to_string(), port).await;
+    let origin = format!("http://127.0.0.1:{port}");
+    let how = McpTransport::Http { url: format!("{origin}/mcp"), headers: Vec::new() };
+    let (server, environment) = (McpServer::new("real", how), folder.environment());
+    let error = connect(&server, &environment).await.expect_err("no login");
+    assert!(matches!(error, McpError::LoginRequired { .. }), "{error:?}");
+    let report = log_in(&server, &folder).await.unwrap();
+    assert_eq!(report.scope.as_deref(), Some("read"));
+    assert!(report.renews);
+    let real = connect(&server, &environment).await.unwrap();
+    assert_eq!(describe(&call(&real, "echo", json!({})).await), "Done: fine");
+    // An expired token is renewed in the middle of a session, and a refresh token is used once.
+    for _ in 0..2 {
+        get(&format!("{origin}/expire")).await;
+        assert_eq!(describe(&call(&real, "echo", json!({})).await), "Done: fine");
+    }
+    assert_eq!(mcp::logout(&server, &environment).await, Ok(LogoutOutcome::Revoked));
+    assert!(get(&format!("{origin}/expire")).await.contains("200 OK"));
+    let error = connect(&server, &environment).await.expect_err("logged out");
+    assert!(matches!(error, McpError::LoginRequired { .. }), "{error:?}");
+    real.close().await;
 }

@@ -1,5 +1,7 @@
 //! Repair arguments, shared by all commands that repair.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use foxwedge_core::{OrphanPolicy, PlaceholderLanguage, Policy, TailPolicy, UnansweredPolicy};
 
@@ -23,6 +25,15 @@ pub(crate) struct FixArgs {
     /// Do not ask before repairing
     #[arg(short, long, help_heading = "Sessions", requires = "broken")]
     pub(crate) yes: bool,
+    /// Write the repaired document to a file and leave the target as it is
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        help_heading = "Output",
+        conflicts_with_all = ["broken", "diff", "dry_run", "show_files"]
+    )]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Args, Clone, Debug)]

@@ -33,6 +33,8 @@ pub(crate) struct CheckJob {
     pub(crate) settings: CheckSettings,
     pub(crate) detail: ReportDetail,
     pub(crate) mode: CheckMode,
+    /// Whether a repaired document is written elsewhere, and the target stays as it is.
+    pub(crate) writes_elsewhere: bool,
 }
 
 /// What to do with findings.
@@ -77,7 +79,8 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     } else {
         report::required_detail(args.output_format)
     };
-    let job = CheckJob { settings: check_flags::check_settings(&args)?, detail, mode };
+    let settings = check_flags::check_settings(&args)?;
+    let job = CheckJob { settings, detail, mode, writes_elsewhere: args.output.is_some() };
     let targets = target::expand_targets(&args)?;
     if args.show_files {
         return show_files(&targets);
@@ -134,11 +137,21 @@ impl CheckJob {
     }
 
     fn check_stdin(&self, display_name: &str) -> anyhow::Result<TargetResult> {
-        let content = size_limit::read_stdin()?;
         let hint = InputHint { is_json_lines: false, from_folder: false };
-        self.check_content(display_name, &content, hint, &self.settings, |plan| {
+        self.check_stream(display_name, size_limit::read_stdin()?, hint, &self.settings)
+    }
+
+    /// Checks content whose repair is not written into its file.
+    fn check_stream(
+        &self,
+        display_name: &str,
+        content: Vec<u8>,
+        hint: InputHint,
+        settings: &CheckSettings,
+    ) -> anyhow::Result<TargetResult> {
+        self.check_content(display_name, &content, hint, settings, |plan| {
             let (output, mut report) =
-                repair_plan::repair_stream(plan, hint, &self.settings, self.detail)?;
+                repair_plan::repair_stream(plan, hint, settings, self.detail)?;
             report.output = Some(output).filter(|_| self.mode == CheckMode::Fix);
             Ok(report)
         })
@@ -170,6 +183,14 @@ impl CheckJob {
             size_limit::check(metadata.len())?;
         }
         match self.mode {
+            CheckMode::Fix if self.writes_elsewhere => {
+                if SessionPath::parse(path).is_some() {
+                    let error = "a session in a database can only be repaired in place";
+                    bail!(HelpfulError::new(error).help("`foxwedge fork` makes a repaired copy"));
+                }
+                let content = size_limit::read_file(path)?;
+                self.check_stream(&target.display_name, content, hint, settings)
+            }
             CheckMode::Check | CheckMode::Diff | CheckMode::DryRun => {
                 let content = size_limit::read_file(path)?;
                 self.check_content(&target.display_name, &content, hint, settings, |plan| {

@@ -1,6 +1,11 @@
 //! `foxwedge env`: the variables that point clients at the gateway.
 
-use std::{env, net::SocketAddr, process::ExitCode};
+use std::{
+    env,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream},
+    process::ExitCode,
+    time::Duration,
+};
 
 use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment, TokenState};
 
@@ -34,8 +39,17 @@ pub(crate) fn run(args: EnvArgs) -> anyhow::Result<ExitCode> {
         }
         Ok(())
     })?;
+    let address = client_address(loaded.config.listen);
+    if TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_err() {
+        output::print_note(&format!(
+            "nothing listens at {address} yet: `foxwedge serve` starts the gateway"
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
+
+/// How long to wait for the gateway, which is usually on this machine.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Why a client cannot use the gateway.
 fn unusable_reason(client: EnvClient) -> Option<&'static str> {
@@ -175,10 +189,15 @@ impl EnvLine {
 
 /// The URL of the gateway from this machine.
 fn gateway_url(listen: SocketAddr) -> String {
+    format!("http://{}", client_address(listen))
+}
+
+/// The address at which a client on this machine finds the gateway.
+fn client_address(listen: SocketAddr) -> SocketAddr {
     match (listen.ip().is_unspecified(), listen) {
-        (true, SocketAddr::V4(_)) => format!("http://127.0.0.1:{}", listen.port()),
-        (true, SocketAddr::V6(_)) => format!("http://[::1]:{}", listen.port()),
-        (false, _) => format!("http://{listen}"),
+        (true, SocketAddr::V4(_)) => (Ipv4Addr::LOCALHOST, listen.port()).into(),
+        (true, SocketAddr::V6(_)) => (Ipv6Addr::LOCALHOST, listen.port()).into(),
+        (false, _) => listen,
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn run(args: FixArgs) -> anyhow::Result<ExitCode> {
     if args.broken {
         return broken::run(&args);
     }
-    super::check::run(CheckArgs { fix: true, ..args.check })
+    super::check::run(CheckArgs { fix: true, output: args.output, ..args.check })
 }
 
 /// Refuses a repair without explicit targets.

@@ -27,14 +27,12 @@ pub(crate) fn run(args: &ManArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn write_pages(folder: &Path, program: &Command) -> anyhow::Result<()> {
+/// Writes the page of a command, and those of its subcommands.
+fn write_pages(folder: &Path, command: &Command) -> anyhow::Result<()> {
     let shown = || format!("`{}` cannot be written", clean(&folder.to_string_lossy()));
     fs::create_dir_all(folder).with_context(shown)?;
-    for command in std::iter::once(program).chain(program.get_subcommands()) {
-        let name = file_name(command);
-        fs::write(folder.join(name), page(command)?).with_context(shown)?;
-    }
-    Ok(())
+    fs::write(folder.join(file_name(command)), page(command)?).with_context(shown)?;
+    command.get_subcommands().try_for_each(|command| write_pages(folder, command))
 }
 
 /// `foxwedge-check.1` for `foxwedge check`.

@@ -46,8 +46,15 @@ fn print_failure(path: &str, failure: &TargetFailure) {
     write_stderr(&format_error(&text, failure.help.as_deref()));
 }
 
+/// Max skipped files that are named; the summary counts all of them.
+const MAX_SKIPPED: usize = 3;
+
 /// Prints the notes of each target to stderr.
 pub(crate) fn print_notes(outcomes: &[TargetOutcome]) {
+    let skipped = outcomes.iter().filter(|outcome| matches!(outcome.result, TargetResult::Skipped));
+    for outcome in skipped.take(MAX_SKIPPED) {
+        print_note(&format!("{}: skipped, it holds no conversation", clean(&outcome.path)));
+    }
     for (path, report) in file_reports(outcomes) {
         for text in &report.notes {
             print_note(&format!("{}: {text}", clean(path)));

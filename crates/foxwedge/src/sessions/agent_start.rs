@@ -52,7 +52,12 @@ pub(crate) fn repair_first(
     }
     let settings =
         CheckSettings::of(None, flags.policy(false)).skipping_tolerated(flags.spares_tail());
-    let job = CheckJob { settings, detail: ReportDetail::default(), mode: CheckMode::Fix };
+    let job = CheckJob {
+        settings,
+        detail: ReportDetail::default(),
+        mode: CheckMode::Fix,
+        writes_elsewhere: false,
+    };
     let target = target::session_target(entry, true, TargetKind::Named);
     let outcomes = [job.check_target(&target)];
     summary::print_repairs(&outcomes, false);

@@ -32,6 +32,20 @@ fn conversations_are_found_and_others_are_counted() {
 }
 
 #[test]
+fn a_few_skipped_files_are_named() {
+    let sandbox = Sandbox::with("logs/package.json", r#"{"name":"x","version":"1"}"#);
+    sandbox.write("logs/a.json", r#"{"messages":[{"role":"user","content":"x"}]}"#);
+    let ran = sandbox.run(&["check", "logs"]);
+    let note = "note: logs/package.json: skipped, it holds no conversation\n";
+    assert!(ran.err.contains(note), "{}", ran.all());
+    assert!(ran.err.contains("1 file skipped"), "{}", ran.err);
+    let many = tree().run(&["check", "logs"]);
+    assert_eq!(many.err.matches(": skipped, it holds").count(), 3, "{}", many.err);
+    let quiet = sandbox.run(&["check", "--quiet", "logs"]);
+    assert_eq!(quiet.err, "");
+}
+
+#[test]
 fn files_are_listed_in_order_and_once() {
     let ran = tree().run(&["check", "--show-files", "logs/deep", "logs", "logs/deep/er/b.json"]);
     let expected = [

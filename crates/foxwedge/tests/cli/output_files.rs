@@ -1,4 +1,4 @@
-//! Findings written to a file: as a whole, and never over what was read.
+//! Findings and documents written to a file: as a whole, and never over what was read.
 
 use std::fs;
 
@@ -98,4 +98,28 @@ fn an_output_file_keeps_its_mode_and_a_link_stays_a_link() {
     assert!(sandbox.read("real.txt").starts_with("error[FW101]"));
     assert_eq!(fs::metadata(sandbox.path("real.txt")).unwrap().mode() & 0o777, 0o640);
     assert_eq!(sandbox.run(&["check", "chat.json", "--output-file", "/dev/null"]).code, 1);
+}
+
+#[test]
+fn a_repaired_document_is_written_elsewhere() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    let ran = sandbox.run(&["fix", "chat.json", "-o", "new.json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.all());
+    assert_eq!(sandbox.read("chat.json"), CHAT);
+    assert!(!ran.err.contains("backup"), "{}", ran.err);
+    assert_eq!(sandbox.run(&["check", "new.json"]).code, 0);
+    // What is valid is written byte for byte.
+    let ran = sandbox.run(&["fix", "new.json", "--output", "same.json"]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert_eq!(sandbox.read("same.json"), sandbox.read("new.json"));
+    let piped = sandbox.pipe(&["fix", "-", "-o", "piped.json"], CHAT);
+    assert_eq!((piped.code, piped.out.as_str()), (0, ""), "{}", piped.all());
+    assert_eq!(sandbox.read("piped.json"), sandbox.read("new.json"));
+    refused(&sandbox, &["fix", "chat.json", "-o", "./chat.json"]);
+    for targets in [&["chat.json", "new.json"][..], &["."]] {
+        let ran = sandbox.run(&[&["fix", "-o", "x.json"], targets].concat());
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        assert!(ran.err.contains("-o needs exactly one target"), "{}", ran.err);
+    }
+    assert!(!sandbox.path("x.json").exists());
 }

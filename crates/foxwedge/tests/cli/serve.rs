@@ -180,13 +180,27 @@ fn variables_point_clients_at_the_gateway() {
     let mut all = String::new();
     for client in ["all", "claude-code", "openai", "codex", "gemini-cli", "goose", "opencode"] {
         let told = told(&["--for", client]);
-        all.push_str(&format!("--for {client}\n{}{}\n", told.out, told.err));
+        all.push_str(&format!("--for {client}\n{}\n", told.out));
     }
     for shell in ["bash", "zsh", "fish", "powershell"] {
         let listen = ["--listen", "0.0.0.0:80", "--for", "openai", "--shell", shell];
         all.push_str(&format!("--shell {shell}\n{}\n", told(&listen).out));
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_gateway_that_does_not_run_is_reported_beside_its_variables() {
+    let sandbox = Sandbox::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let arguments = ["env", "--listen", &address];
+    let told = ran(&sandbox, &[], &arguments);
+    assert_eq!((told.code, told.err.as_str()), (0, ""), "{}", told.all());
+    drop(listener);
+    let told = ran(&sandbox, &[], &arguments);
+    assert_eq!(told.code, 0, "{}", told.all());
+    assert!(told.err.contains(&format!("nothing listens at {address} yet")), "{}", told.err);
 }
 
 #[test]

@@ -94,6 +94,7 @@ fn manual_pages_are_printed_and_written() {
     assert_eq!(ran.code, 0, "{}", ran.all());
     assert!(sandbox.read("pages/foxwedge.1").contains("SUBCOMMANDS"));
     assert!(sandbox.path("pages/foxwedge-fix.1").exists());
+    assert!(sandbox.path("pages/foxwedge-mcp-login.1").exists(), "subcommands have pages");
     assert_eq!(sandbox.run(&["man", "mend"]).code, 2);
 }
 
@@ -112,4 +113,6 @@ fn drawings_are_ascii_in_the_c_locale() {
     let drawn = sandbox.run(&["check", "chat.json"]);
     assert!(drawn.all().contains('╭'), "{}", drawn.all());
     assert_eq!(plain.out.lines().count(), drawn.out.lines().count());
+    let demo = sandbox.run_with("LC_ALL", "C", &["demo"]);
+    assert!(demo.all().is_ascii(), "{}", demo.all());
 }

@@ -117,20 +117,6 @@ fn broken_requests_are_named_with_their_spans() {
 }
 
 #[test]
-fn the_manual_shows_what_is_printed() {
-    let manual = include_str!("../../../../docs/traces.md");
-    let block = |start: &str| {
-        let (_, rest) = manual.split_once(start).unwrap();
-        rest.split_once("```").unwrap().0
-    };
-    let sandbox = Sandbox::with("trace.json", block("```json\n"));
-    let ran = sandbox.run(&["check", "trace.json"]);
-    let (note, summary) = ran.err.split_once('\n').unwrap();
-    let printed = format!("{note}\n{}{summary}", ran.out);
-    assert_eq!(printed, block("```text\n$ foxwedge check trace.json\n"));
-}
-
-#[test]
 fn every_output_format_names_the_request() {
     let document = export(&[span(4, "anthropic", json_string(&broken()))]);
     let sandbox = Sandbox::with("trace.json", serde_json::to_string_pretty(&document).unwrap());

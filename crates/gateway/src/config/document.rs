@@ -39,6 +39,7 @@ pub(super) struct TomlValue<'d> {
 pub(super) struct TomlError {
     pub(super) origin: SettingOrigin,
     pub(super) message: String,
+    pub(super) help: String,
 }
 
 impl<'t> ConfigDocument<'t> {
@@ -54,6 +55,10 @@ impl<'t> ConfigDocument<'t> {
         let toml_error = |error: &toml::de::Error| TomlError {
             origin: origin(&path, text, error.span().map_or(0, |span| span.start)),
             message: error.message().lines().next().unwrap_or_default().to_owned(),
+            help: match error.span().and_then(|span| unquoted_key(text, span.start)) {
+                Some(key) => format!("put text in quotes: `{key} = \"…\"`"),
+                None => "the file must be valid TOML".to_owned(),
+            },
         };
         Err(errors.iter().map(toml_error).collect())
     }
@@ -131,6 +136,16 @@ impl<'d> TomlValue<'d> {
         let DeValue::Table(table) = self.value.get_ref() else { return None };
         Some(TomlTable { table, start: self.value.span().start, ..self.table })
     }
+}
+
+/// The key of the line at a byte, if a text without quotes may be its value.
+fn unquoted_key(text: &str, at: usize) -> Option<&str> {
+    let start = text.get(..at)?.rfind('\n').map_or(0, |end| end + 1);
+    let (key, value) = text.get(start..)?.lines().next()?.split_once('=')?;
+    let key = key.trim();
+    let is_key = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let is_unquoted = !value.trim_start().starts_with(['"', '\'', '[', '{']);
+    (!key.is_empty() && key.chars().all(is_key) && is_unquoted && at > start).then_some(key)
 }
 
 fn origin(path: &Arc<str>, text: &str, at: usize) -> SettingOrigin {

@@ -167,12 +167,7 @@ fn parse_file<'t>(
         Ok(document) => Some(document),
         Err(errors) => {
             for error in errors {
-                reader.report_error(
-                    &error.origin,
-                    "",
-                    error.message,
-                    "the file must be valid TOML",
-                );
+                reader.report_error(&error.origin, "", error.message, error.help);
             }
             None
         }

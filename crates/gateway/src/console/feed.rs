@@ -113,7 +113,7 @@ impl KnownRepairs {
             "action": entry.action,
             "findings": Map::from_iter(findings),
             "status": entry.status.as_u16(),
-            "trouble": entry.error_code,
+            "error": entry.error_code,
             "ended": ended,
             "first_ms": milliseconds(entry.until_first_byte),
             "ms": milliseconds(entry.until_end),

@@ -180,7 +180,7 @@ impl RequestLogLine {
                     action = summary.action.map(|action| action.name()),
                     findings = self.findings(),
                     ignored_results = text(&summary.ignored_results),
-                    trouble = summary.error_code,
+                    error = summary.error_code,
                     first_ms = milliseconds(self.until_first_byte),
                     bytes.in = self.bytes_in,
                     bytes.out = self.bytes_out,
@@ -221,7 +221,7 @@ impl RequestLogLine {
         field("action", summary.action.map(|action| action.name().into()));
         field("findings", self.findings().map(Value::from));
         field("ignored_results", text(&summary.ignored_results));
-        field("trouble", summary.error_code.map(Value::from));
+        field("error", summary.error_code.map(Value::from));
         field("first_ms", Some(json!(milliseconds(self.until_first_byte))));
         field("bytes.in", Some(self.bytes_in.into()));
         field("bytes.out", Some(self.bytes_out.into()));

@@ -251,7 +251,7 @@ async fn an_upstream_error_is_not_counted_as_passed() {
     }
     assert_eq!(chat(to, TOKEN, CHAT).await.status, 200);
     let all = rows(to, TOKEN, "", 4).await;
-    let describe = |row: &Value| format!("{} {} {}", row["status"], row["action"], row["trouble"]);
+    let describe = |row: &Value| format!("{} {} {}", row["status"], row["action"], row["error"]);
     assert_eq!(
         all.iter().map(describe).collect::<Vec<_>>(),
         [

@@ -325,6 +325,9 @@ pub(crate) async fn get(url: &str) -> String {
 /// Opens a login page. Returns the address that it sends the browser back to.
 pub(crate) async fn open_page(url: &str) -> String {
     let response = get(url).await;
-    let location = response.lines().find_map(|line| line.strip_prefix("location: "));
+    let location = response.lines().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        name.eq_ignore_ascii_case("location").then_some(value)
+    });
     location.unwrap_or_else(|| panic!("no redirect: {response}")).to_owned()
 }

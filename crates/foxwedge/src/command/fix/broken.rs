@@ -54,7 +54,12 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
     flag_conflicts::check(&check)?;
     let settings = check_flags::check_settings(&check)?;
     let detail = report::required_detail(check.output_format);
-    let preview = CheckJob { settings: settings.clone(), detail, mode: CheckMode::DryRun };
+    let preview = CheckJob {
+        settings: settings.clone(),
+        detail,
+        mode: CheckMode::DryRun,
+        writes_elsewhere: false,
+    };
     let sessions = target::list_sessions(&check.agent);
     let (total, planned) = plan_repairs(&preview, &sessions, !check.quiet);
     let for_people = check.output_format.is_for_people();

@@ -21,9 +21,10 @@ use foxwedge_local::{
     source::format_rule_counts,
 };
 
-/// Maximum width of the project folder, and where the terminal is narrow.
+/// Maximum width of the project folder. In a narrow terminal the title takes columns from it, down to
+/// the minimum.
 const MAX_PROJECT_COLUMNS: usize = 32;
-const NARROW_PROJECT_COLUMNS: usize = 16;
+const MIN_PROJECT_COLUMNS: usize = 8;
 /// Maximum padding of the findings column; longer findings push the title to the right.
 const MAX_FINDINGS_COLUMNS: usize = 16;
 /// Maximum width of a title in a pipe.
@@ -137,8 +138,11 @@ pub(super) fn write(
                 layout.remove(optional);
             }
         }
-        if layout.total() + MIN_TITLE_COLUMNS > columns {
-            let narrow = |row| SessionListCells::of(row, now, home, NARROW_PROJECT_COLUMNS);
+        let missing = (layout.total() + MIN_TITLE_COLUMNS).saturating_sub(columns);
+        if missing > 0 {
+            let project = layout.width_of(ListColumn::Project).saturating_sub(missing);
+            let project = project.max(MIN_PROJECT_COLUMNS);
+            let narrow = |row| SessionListCells::of(row, now, home, project);
             cells = rows.iter().map(narrow).collect();
             shorten_statuses(&mut cells);
             layout = ListLayout { columns: layout.columns, ..ListLayout::of(&cells) };
