@@ -19,6 +19,7 @@ mod live;
 mod mcp;
 mod packages;
 mod agents;
+mod drift;
 
 use std::{env, path::PathBuf};
 
@@ -40,7 +41,7 @@ pub(crate) struct AcceptanceSuite {
 }
 
 /// All suites, in the order in which `./test --all` runs them.
-pub(crate) const SUITES: [AcceptanceSuite; 10] = [
+pub(crate) const SUITES: [AcceptanceSuite; 11] = [
     suite("sdks", &["--foxwedge BINARY"], sdks::run),
     suite("clients", &["--logs N", "--seed S"], clients::run),
     suite("console", &["--write"], console::run),
@@ -52,6 +53,8 @@ pub(crate) const SUITES: [AcceptanceSuite; 10] = [
     suite("packages", &["--only PACKAGE"], packages::run),
     // It needs command lines that are not installed here, and minutes.
     AcceptanceSuite { in_ci: false, ..suite("agents", agents::OPTIONS, agents::run) },
+    // It looks for what is new, which is no mistake of a change.
+    AcceptanceSuite { in_ci: false, ..suite("drift", drift::OPTIONS, drift::run) },
 ];
 
 const fn suite(

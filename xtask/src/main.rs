@@ -68,6 +68,9 @@ usage: cargo xtask <task>
                       templates in packaging/ with their checksums, --try installs and runs them; see docs/install.md
   agents [--claude-code CLI…] [--codex CLI…] [--gemini-cli CLI…] [--keep FOLDER] [--foxwedge BINARY]
                       real agents, killed, damaged, repaired and resumed; see acceptance/agents.md
+  drift [--only NAME…] [--no-trials] [--write] [--keep FOLDER] [--foxwedge BINARY]
+                      the newest packages of agents and SDKs: names in them that nobody looked at yet, and the trials
+                      of `agents`; --write adds the names to acceptance/drift.json
 ";
 
 /// The result of a task: done, or an error message.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::sorting::sort_by_key;
 use crate::{
     Span,
-    draft::{Draft, DraftCall, Message, MessageLayout, Part, PartKind},
+    draft::{Draft, DraftCall, Message, MessageFlags, MessageLayout, Part, PartKind},
     pairing::{CallPairing, call_at, last_turn, pair_calls},
     policy::{Policy, TailPolicy},
     profile::Profile,
@@ -150,7 +150,11 @@ pub(crate) fn running_calls(
     let following = draft.messages.iter().skip(last.messages().end);
     let only_answers = following.filter(|message| !message.role.is_system()).all(|message| {
         let parts = draft.parts_of(message);
-        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Answer(_)))
+        let mut answers = parts.iter().map(|part| matches!(part.kind, PartKind::Answer(_)));
+        match message.flags.has(MessageFlags::ONLY_RESULTS) {
+            true => answers.any(|is_answer| is_answer),
+            false => !parts.is_empty() && answers.all(|is_answer| is_answer),
+        }
     });
     if only_answers { first.calls().start..last.calls().end } else { 0..0 }
 }

@@ -1,11 +1,12 @@
 //! Processes many targets in parallel, one thread per core, with a progress bar on a terminal.
 
 use std::{
+    collections::BTreeMap,
     io::{self, IsTerminal},
     num::NonZero,
     sync::{
-        Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
+        mpsc,
     },
     thread,
 };
@@ -19,30 +20,47 @@ pub(crate) fn map<T: Sync, R: Send>(
     bar: bool,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
+    let mut results = Vec::with_capacity(items.len());
+    for_each(items, bar, work, |result| results.push(result));
+    results
+}
+
+/// Calls `work` for every item, and `take` with every result: in the order of the items, as soon as all
+/// results before it are there.
+pub(crate) fn for_each<T: Sync, R: Send>(
+    items: &[T],
+    bar: bool,
+    work: impl Fn(&T) -> R + Sync,
+    mut take: impl FnMut(R),
+) {
     let bar = progress_bar(items.len(), bar);
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::with_capacity(items.len()));
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let run = || {
-        while let Some((index, item)) = {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            items.get(index).map(|item| (index, item))
-        } {
-            let result = work(item);
-            results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-            bar.inc(1);
-        }
-    };
+    let (sender, results) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 1..cores.min(items.len()) {
-            scope.spawn(run);
+        for _ in 0..cores.min(items.len()) {
+            let (sender, next, work) = (sender.clone(), &next, &work);
+            scope.spawn(move || {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { break };
+                    // The results are taken until all senders are gone.
+                    let _ = sender.send((index, work(item)));
+                }
+            });
         }
-        run();
+        drop(sender);
+        let (mut taken, mut early) = (0, BTreeMap::new());
+        for (index, result) in results {
+            early.insert(index, result);
+            while let Some(result) = early.remove(&taken) {
+                bar.suspend(|| take(result));
+                bar.inc(1);
+                taken += 1;
+            }
+        }
     });
     bar.finish_and_clear();
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Calls `work` for every item, one after the other, with a progress bar.

@@ -13,7 +13,7 @@ use foxwedge_sessions::SessionAgent;
 use crate::cli::CheckArgs;
 use foxwedge_local::{
     agents::{self, LocalSessionEntry, session_lookup},
-    database::{self, SessionPath},
+    database::{self, SessionPath, StoredSizes},
     outcome::TargetFailure,
     output::{self, HelpfulError, clean},
 };
@@ -205,7 +205,7 @@ fn database_targets(path: &Path) -> Vec<CheckTarget> {
         name: None,
         kind: TargetKind::Unreadable(TargetFailure::from_error(error)),
     };
-    match database::list_sessions(path) {
+    match database::list_sessions(path, StoredSizes::Unneeded) {
         Ok(sessions) => sessions
             .into_iter()
             .map(|session| file_target(session.path.path(), TargetKind::Named))

@@ -12,7 +12,9 @@ use std::{
 
 use foxwedge_sessions::SessionAgent;
 
-use crate::{output::clean, screen::abbreviate_home, user_folders::UserFolders};
+use crate::{
+    database::StoredSizes, output::clean, screen::abbreviate_home, user_folders::UserFolders,
+};
 
 mod claude_code;
 mod codex;
@@ -46,7 +48,7 @@ pub struct LocalSessionEntry {
     pub project: Option<String>,
     /// Title, if a file next to the session has it.
     pub title: Option<String>,
-    /// Size of the file in bytes.
+    /// Size of the file in bytes; zero if it is not known yet.
     pub size: u64,
     /// When the file was changed last.
     pub modified: SystemTime,
@@ -100,14 +102,19 @@ impl SessionListing {
     }
 }
 
-/// Finds the sessions of these agents, or of all agents if the list is empty.
+/// Finds the sessions of these agents, or of all agents if the list is empty. The size of a session in a
+/// database is not known until it is read.
 pub fn find(agents: &[SessionAgent]) -> SessionListing {
-    find_in(&UserFolders::Environment, agents)
+    find_with(&UserFolders::Environment, agents, StoredSizes::Unneeded)
 }
 
-/// Finds sessions in the folders of a user.
+/// Finds sessions in the folders of a user, with their sizes.
 pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing {
-    let mut search = SessionSearch { found: SessionListing::default(), folders };
+    find_with(folders, agents, StoredSizes::Needed)
+}
+
+fn find_with(folders: &UserFolders, agents: &[SessionAgent], sizes: StoredSizes) -> SessionListing {
+    let mut search = SessionSearch { found: SessionListing::default(), folders, sizes };
     for agent in
         SessionAgent::on_machine().filter(|agent| agents.is_empty() || agents.contains(agent))
     {
@@ -138,8 +145,13 @@ pub fn find_in(folders: &UserFolders, agents: &[SessionAgent]) -> SessionListing
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, &str); 2] =
-        [("Cline CLI", ".cline/data/sessions"), ("Continue", ".continue/sessions")];
+    const LOCATIONS: [(&str, &str); 5] = [
+        ("Continue", ".continue/sessions"),
+        ("Cursor CLI", ".cursor/chats"),
+        ("Droid", ".factory/sessions"),
+        ("Amp", ".local/share/amp/threads"),
+        ("kimi-cli", ".kimi/sessions"),
+    ];
     let home = home_folder();
     let locate = |(name, path): (&'static str, &str)| {
         let path = home.as_ref()?.join(path);
@@ -161,6 +173,7 @@ pub fn home_folder() -> Option<PathBuf> {
 struct SessionSearch<'f> {
     found: SessionListing,
     folders: &'f UserFolders,
+    sizes: StoredSizes,
 }
 
 /// A file or folder in a listed folder.

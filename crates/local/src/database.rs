@@ -22,7 +22,7 @@ mod statements;
 mod wanted_rows;
 mod writing;
 
-pub use reading::{StoredSession, list_sessions, read_session};
+pub use reading::{StoredSession, StoredSizes, list_sessions, read_session};
 pub use writing::{insert_session, replace_session};
 
 /// Where a session in a database is.

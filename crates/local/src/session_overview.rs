@@ -30,6 +30,8 @@ pub struct SessionOverview {
     pub title: Option<String>,
     /// The number of messages.
     pub messages: usize,
+    /// Size in bytes, of the file or of the rows in a database.
+    pub size: u64,
     /// How much of it reaches the model; `None` if it cannot be read.
     pub reach: Option<SessionReach>,
     /// Number of findings of each rule, by rule label.
@@ -58,6 +60,7 @@ pub fn read_overview_within(entry: &LocalSessionEntry, max_bytes: u64) -> Sessio
         project: entry.project.clone(),
         title: entry.title.clone(),
         messages: 0,
+        size: entry.size,
         reach: None,
         findings: BTreeMap::new(),
         tolerated: BTreeMap::new(),
@@ -109,6 +112,10 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
             .or_else(|| entry.title.clone())
             .or_else(|| first_user_text(session.draft())),
         messages: session.draft().messages.len(),
+        size: match entry.size {
+            0 => u64::try_from(content.len()).unwrap_or(u64::MAX),
+            size => size,
+        },
         reach: Some(session.reach(&rated, is_safely_fixable)),
         findings,
         tolerated,

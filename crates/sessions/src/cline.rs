@@ -1,11 +1,13 @@
 //! Cline, Roo Code and Kilo Code: `tasks/<id>/api_conversation_history.json`, one list of Anthropic
-//! messages.
+//! messages. Newer versions of Cline write `sessions/<id>/<id>.messages.json`, an object around such a
+//! list.
 //!
 //! Roo and Kilo keep the messages that a summary or a truncation replaced, and mark them.
 
 use foxwedge_core::{ContentShape, MessageFlags, Role, Span, binds_thinking};
 
 use super::{
+    message_list,
     metadata::SessionMetadata,
     records::{HistoryControl, ParsedRecord, is_true, plain_string, string_value},
 };
@@ -14,6 +16,14 @@ use foxwedge_formats::{
     outline::{OutlineReader, UniqueFields, read_role},
 };
 use foxwedge_json::{JsonScanner, ScanResult, field_value};
+
+/// Where the list of messages begins.
+pub(super) fn list_start(source: &str) -> Option<usize> {
+    match source.trim_start().starts_with('{') {
+        true => message_list::list_start(source),
+        false => source.find('['),
+    }
+}
 
 /// Whether an object is a message, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {

@@ -26,7 +26,15 @@ const MAX_RECORDS: usize = 64;
 pub fn detect_agent(source: &str) -> AgentDetection {
     let start = source.trim_start();
     if start.starts_with('[') {
-        return detect_list(source);
+        return match is_timed_list(source, 0) {
+            true => AgentDetection::Known(SessionAgent::Cline),
+            false => {
+                message_list::detect(source).map_or(AgentDetection::Unknown, AgentDetection::Known)
+            }
+        };
+    }
+    if is_cline_session(source) {
+        return AgentDetection::Known(SessionAgent::Cline);
     }
     if old_gemini_list(source).is_some() {
         return AgentDetection::Known(SessionAgent::GeminiCli);
@@ -220,9 +228,16 @@ fn detect_untyped(source: &str, object: Span) -> AgentDetection {
     AgentDetection::Unknown
 }
 
-/// Recognizes a list of messages: with timestamps it is a file of Cline, Roo Code or Kilo Code.
-fn detect_list(source: &str) -> AgentDetection {
-    let mut scan = JsonScanner::new(source);
+/// Whether an object is a session of newer versions of Cline: the list, and who wrote it.
+fn is_cline_session(source: &str) -> bool {
+    let Some(list) = message_list::list_start(source) else { return false };
+    let head = source.get(..list).unwrap_or_default();
+    head.contains("\"sessionId\"") && head.contains("\"agent\"") && is_timed_list(source, list)
+}
+
+/// Whether the messages of a list have times: then Cline, Roo Code or Kilo Code wrote them.
+fn is_timed_list(source: &str, start: usize) -> bool {
+    let mut scan = JsonScanner::within(source, Span::new(start, source.len()));
     let mut found = false;
     let mut count = 0;
     // The result is ignored: a torn list is recognized by its beginning.
@@ -238,10 +253,7 @@ fn detect_list(source: &str) -> AgentDetection {
         found = number && field_value(source, element, "role").is_some();
         Ok(())
     });
-    if found {
-        return AgentDetection::Known(SessionAgent::Cline);
-    }
-    message_list::detect(source).map_or(AgentDetection::Unknown, AgentDetection::Known)
+    found
 }
 
 /// Where the list of messages begins in an older Gemini CLI file: one object over many lines.

@@ -24,6 +24,7 @@ pub use version::AgentVersion;
 
 use super::{
     ParsedSession, SessionAgent,
+    chain::ChainStatus,
     lines::RecordState,
     read, readable_text,
     records::{SessionRecord, SessionRecords},
@@ -72,8 +73,9 @@ struct FileShape<'s> {
     last: Option<&'s str>,
     /// The last message, if no record is attached to it and the message before it has another id.
     moved_end: Option<Span>,
-    /// The last record with an id, if the record before it has another one.
-    end: Option<Span>,
+    /// Where the last record with an id begins, if the record before it has another one; if it is a copy,
+    /// where the copies begin that end the file.
+    end: Option<u32>,
     /// Where the torn records after a `$set` that clears all messages begin. Gemini CLI rewrites its
     /// history in two lines: the first clears it, the second restores it.
     torn_history: Vec<u32>,
@@ -271,7 +273,9 @@ impl ParsedSession<'_> {
             DefectHarm::HidesHistory => HidesContent,
         };
         let special = match self.agent {
-            SessionAgent::Pi | SessionAgent::QwenCode if shape.end == Some(defect.span) => {
+            SessionAgent::Pi | SessionAgent::QwenCode
+                if shape.end.is_some_and(|end| defect.span.start >= end) =>
+            {
                 Some(LastMessage)
             }
             // Kimi Code loses what stands behind a torn line.
@@ -343,9 +347,18 @@ impl ParsedSession<'_> {
         let is_leaf = || !links.iter().any(|link| link.parent.is_some() && link.parent == last);
         let moved = last.is_some() && before.and_then(id) != last && is_leaf();
         let moved_end = end.and_then(|at| records.get(at)).filter(|_| moved);
-        let mut linked = links.iter().rev().filter(|link| link.id.is_some());
-        let last_linked = linked.next();
-        let before_end = linked.next().and_then(|link| link.id);
+        // If the last record is a copy, the copies before it would be the last ones without it.
+        let mut linked = links.iter().enumerate().rev().filter(|(_, link)| link.id.is_some());
+        let (mut end, mut here) = (None, linked.next());
+        while let Some((at, link)) = here {
+            let before = linked.next();
+            if before.is_some_and(|(_, before)| before.id == link.id) {
+                break;
+            }
+            end = Some(link.span.start);
+            let is_copy = self.chain.statuses.get(at) == Some(&ChainStatus::Duplicate);
+            here = before.filter(|_| is_copy);
+        }
         FileShape {
             first: records.first().map_or(Span::NOWHERE, |record| match record.line {
                 0 => record.span,
@@ -354,7 +367,7 @@ impl ParsedSession<'_> {
             head: whole.filter(is_head).map(|record| record.span),
             last,
             moved_end: moved_end.map(|record| record.span),
-            end: last_linked.filter(|link| before_end != link.id).map(|link| link.span),
+            end,
             torn_history: self.torn_history(),
         }
     }

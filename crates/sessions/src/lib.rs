@@ -96,6 +96,7 @@ mod message_rows;
 mod opencode;
 mod crush;
 mod goose;
+mod store_tables;
 mod sequence_rewriter;
 mod sequence;
 mod compaction;
@@ -115,6 +116,9 @@ pub use new_session::{NewSessionFacts, NewSessionFile, write_new_session};
 pub use nodes::{OmittedRecords, RecordNode};
 pub use rewritten_file::RewrittenFile;
 pub use rows::{DatabaseRow, RowChange, RowPayload, read_rows, row_changes, write_rows};
+pub use store_tables::{
+    CRUSH_TABLES, GOOSE_TABLES, OPENCODE_TABLES, STORE_TABLES, StoreTable, StoreTables,
+};
 pub use text::{SessionText, readable_text};
 
 use gemini_history::GeminiMessageVersion;
@@ -172,7 +176,7 @@ pub fn read<'a>(
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
         SessionAgent::Cline => {
-            let list = text.as_str().find('[').unwrap_or(0);
+            let list = cline::list_start(text.as_str()).unwrap_or(0);
             let (log, fragments, metadata) =
                 list::read_elements(text, agent, options, list, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))

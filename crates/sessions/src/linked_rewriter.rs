@@ -102,8 +102,10 @@ fn inlines_carried(
     let slice = |from: usize, to: usize| plan.get(from..to.min(plan.len())).unwrap_or(&[]);
     let around = span.map_or(&[][..], |(first, last)| slice(first.saturating_sub(1), last + 2));
     let added = around.iter().any(|planned| matches!(planned.origin, RecordOrigin::New(..)));
-    // A record that is linked to one of them has to find it on the path.
-    let among = span.map_or(&[][..], |(first, last)| slice(first, last + 2));
+    // A record that is linked to one of them has to find it on the path. What follows a compaction of pi
+    // is linked to the compaction itself.
+    let next = if rewriter.agent == SessionAgent::Pi { 1 } else { 2 };
+    let among = span.map_or(&[][..], |(first, last)| slice(first, last + next));
     let defects = &rewriter.draft().body.defects;
     let fixed = repair.body.fixed_defects.iter().copied();
     let mut relinked = fixed

@@ -24,7 +24,7 @@ pub(super) fn read_elements<'a>(
     if source.trim().is_empty() {
         return Ok(reader.finish(text));
     }
-    check_head(source, agent, list)?;
+    check_head(source, list)?;
     let mut elements = ListElementReader {
         source,
         list,
@@ -47,10 +47,10 @@ pub(super) fn read_elements<'a>(
 }
 
 /// Checks that nothing precedes the list, or only the beginning of the object around it.
-fn check_head(source: &str, agent: SessionAgent, list: usize) -> Result<(), ReadError> {
+fn check_head(source: &str, list: usize) -> Result<(), ReadError> {
     let head = source.get(..list).unwrap_or("").trim();
     let begins = source.get(list..).is_some_and(|rest| rest.starts_with('['));
-    let wrapped = || agent != SessionAgent::Cline && is_whole(&format!("{head}[]}}"));
+    let wrapped = || is_whole(&format!("{head}[]}}"));
     if begins && (head.is_empty() || wrapped()) {
         return Ok(());
     }

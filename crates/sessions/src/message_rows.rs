@@ -140,7 +140,7 @@ fn read_message<'a>(
     let has_result = kinds.iter().any(|kind| matches!(kind, PartKind::Answer(_)));
     let (role_in_draft, flags) = match role {
         RowRole::Model => (Role::Assistant, MessageFlags::default()),
-        RowRole::Results => (Role::User, MessageFlags::default()),
+        RowRole::Results => (Role::User, MessageFlags::ONLY_RESULTS),
         RowRole::User if has_result => (Role::User, MessageFlags::default()),
         RowRole::User | RowRole::Unsent => (Role::User, MessageFlags::NO_RESULTS),
     };

@@ -8,7 +8,7 @@ use crate::chain::LoaderBehavior;
 use foxwedge_core::{ContentShape, Message, MessageFlags, Part, PartKind, Role, Span, TextShape};
 use foxwedge_formats::{
     gemini,
-    outline::{OutlineReader, UniqueFields},
+    outline::{OutlineReader, UniqueFields, read_unknown_field},
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value};
 
@@ -143,6 +143,7 @@ fn read_message<'a>(
 ) -> ScanResult<ReadMessage> {
     let source = reader.source;
     let (mut role, mut content) = (Role::Unknown, ContentShape::Absent);
+    let mut flags = MessageFlags::default();
     let mut once = UniqueFields::default();
     let span = scan.object(|scan, key, _| {
         once.check_known(scan, &[b"role", b"parts"], key)?;
@@ -156,13 +157,17 @@ fn read_message<'a>(
                 content = ContentShape::List;
             }
             b"parts" => return scan.fail("`parts` is not a list"),
-            _ => drop(scan.skip()?),
+            _ => read_unknown_field(scan, key, &mut flags)?,
         }
         Ok(())
     })?;
+    // Unknown fields matter only where `parts` are missing.
+    if content != ContentShape::Absent {
+        flags = MessageFlags::default();
+    }
     match role {
         Role::Unknown => scan.fail("a message without a known role"),
-        role => Ok((role, span, content, MessageFlags::default())),
+        role => Ok((role, span, content, flags)),
     }
 }
 

@@ -111,10 +111,12 @@ impl<'a> RepairedPath<'a> {
                 items.push(planned.record().map_or(PathItem::New(*place), PathItem::Old));
                 let own = planned.record().and_then(|record| notes.remove(&Some(record)));
                 for note in own.into_iter().flatten() {
-                    // An empty record of the same reply stays where it is.
+                    // An empty record of the same reply stays where it is. So do records that are not
+                    // messages, where the agent itself writes them between calls and results.
                     let is_reply_part =
                         planned.record().is_some_and(|at| rewriter.same_reply(at, note));
-                    let list = if is_reply_part { &mut items } else { &mut waiting };
+                    let stays = is_reply_part || rewriter.starts_at_notes();
+                    let list = if stays { &mut items } else { &mut waiting };
                     list.push(PathItem::Old(note));
                 }
                 turns.resize(items.len(), turn);

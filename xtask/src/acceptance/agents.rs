@@ -38,6 +38,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "--pi CLI…",
     "--copilot-cli CLI…",
     "--kimi-code CLI…",
+    "--qwen-code CLI…",
     "--keep FOLDER",
     "--foxwedge BINARY",
 ];

@@ -146,6 +146,7 @@ const ARROWS: [(&str, &[&str]); 25] = [
             "foxwedge-embed",
             "foxwedge-formats",
             "foxwedge-run",
+            "foxwedge-sessions",
             "foxwedge-suite",
             "foxwedge-testkit",
         ],

@@ -44,6 +44,9 @@ impl MessageFlags {
     /// A message of the user that cannot hold results: they have messages of their own.
     pub const NO_RESULTS: MessageFlags = MessageFlags(1 << 14);
 
+    /// A message of results: whatever else it holds is a note of the agent, which is not sent.
+    pub const ONLY_RESULTS: MessageFlags = MessageFlags(1 << 15);
+
     /// Whether all flags of `other` are set.
     pub fn has(self, other: MessageFlags) -> bool {
         self.0 & other.0 == other.0

@@ -1,6 +1,12 @@
 //! `foxwedge list`: the sessions of every agent on this machine, and their health.
 
-use std::{collections::HashMap, process::ExitCode, time::SystemTime};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    process::ExitCode,
+    sync::atomic::{AtomicBool, Ordering},
+    time::SystemTime,
+};
 
 use crate::cli::{ListArgs, ListFormat};
 use crate::{pool, sessions::project_filter::ProjectFilter};
@@ -17,6 +23,8 @@ mod table;
 mod document;
 mod interactive;
 
+use table::ListTable;
+
 /// A session in the list.
 pub(crate) struct ListedSessionRow {
     entry: LocalSessionEntry,
@@ -27,21 +35,37 @@ pub(crate) struct ListedSessionRow {
     sub_agents: usize,
 }
 
-/// Lists sessions, the newest first.
+/// Lists sessions, the newest first. A text is written as far as the sessions were read.
 pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
     let listing = agents::find(&args.agent);
     note_unreadable(&listing);
     // Removes temporary files of interrupted repairs and copies.
-    listing.entries.iter().filter_map(|entry| entry.path.parent()).for_each(disk::sweep_folder);
-    let rows = session_rows(&args, &listing);
+    let folders = listing.entries.iter().filter_map(|entry| entry.path.parent());
+    folders.collect::<BTreeSet<_>>().into_iter().for_each(disk::sweep_folder);
+    let mut rows = Vec::new();
     if args.interactive {
+        read_rows(&args, &listing, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
         return interactive::run(&rows);
     }
     match args.output_format {
-        ListFormat::Text => {
-            output::write_stdout_styled(|out| table::write(out, &rows, SystemTime::now()))?
+        ListFormat::Text => output::write_stdout_styled(|out| {
+            let mut table = ListTable::new(SystemTime::now());
+            read_rows(&args, &listing, |row| {
+                rows.push(row);
+                table.write_ready(out, &rows)
+            })?;
+            table.finish(out, &rows)
+        })?,
+        ListFormat::Json => {
+            read_rows(&args, &listing, |row| {
+                rows.push(row);
+                Ok(())
+            })?;
+            output::write_stdout_raw(|out| document::write(out, &rows))?
         }
-        ListFormat::Json => output::write_stdout_raw(|out| document::write(out, &rows))?,
     }
     if args.output_format == ListFormat::Text {
         write_stderr(&footer(&args, &listing, &rows));
@@ -79,8 +103,13 @@ fn note_unsupported() {
     }
 }
 
-/// Reads the overview of every session that the flags select.
-fn session_rows(args: &ListArgs, listing: &SessionListing) -> Vec<ListedSessionRow> {
+/// Reads the sessions that the flags select, and passes each of them on as soon as it and all before it
+/// are read. An error of `take` ends that.
+fn read_rows(
+    args: &ListArgs,
+    listing: &SessionListing,
+    mut take: impl FnMut(ListedSessionRow) -> io::Result<()>,
+) -> io::Result<()> {
     let short_ids =
         session_lookup::shorten_ids(listing.entries.iter().map(|entry| entry.id.as_str()));
     let mut sub_agents: HashMap<&str, usize> = HashMap::new();
@@ -95,21 +124,33 @@ fn session_rows(args: &ListArgs, listing: &SessionListing) -> Vec<ListedSessionR
     // Without a filter on content, only the sessions in the list are read.
     let read_limit = if args.broken || args.project.is_some() { usize::MAX } else { limit };
     let selected: Vec<(&LocalSessionEntry, &str)> = selected.take(read_limit).collect();
-    let overviews = pool::map(&selected, true, |(entry, _)| read_overview(entry));
-    let rows =
-        selected.into_iter().zip(overviews).map(|((entry, short_id), overview)| ListedSessionRow {
-            sub_agents: sub_agents.get(entry.id.as_str()).copied().unwrap_or(0),
-            entry: entry.clone(),
-            overview,
-            short_id: short_id.to_owned(),
-        });
     let project = args.project.as_deref().map(ProjectFilter::new);
-    rows.filter(|row| !args.broken || row.overview.health != SessionHealth::Ok)
-        .filter(|row| {
-            project.as_ref().is_none_or(|project| project.contains(row.overview.project.as_deref()))
+    let is_wanted = |overview: &SessionOverview| {
+        let is_about = |project: &ProjectFilter| project.contains(overview.project.as_deref());
+        (!args.broken || overview.health != SessionHealth::Ok)
+            && project.as_ref().is_none_or(is_about)
+    };
+    let is_done = AtomicBool::new(limit == 0);
+    let read = |(entry, short_id): &(&LocalSessionEntry, &str)| {
+        (!is_done.load(Ordering::Relaxed)).then(|| ListedSessionRow {
+            sub_agents: sub_agents.get(entry.id.as_str()).copied().unwrap_or(0),
+            overview: read_overview(entry),
+            entry: (*entry).clone(),
+            short_id: (*short_id).to_owned(),
         })
-        .take(limit)
-        .collect()
+    };
+    let (mut taken, mut outcome) = (0, Ok(()));
+    pool::for_each(&selected, true, read, |row| {
+        let Some(row) = row.filter(|row| taken < limit && is_wanted(&row.overview)) else { return };
+        taken += 1;
+        if outcome.is_ok() {
+            outcome = take(row);
+        }
+        if taken >= limit || outcome.is_err() {
+            is_done.store(true, Ordering::Relaxed);
+        }
+    });
+    outcome
 }
 
 /// Maximum number of sessions that the next command names.

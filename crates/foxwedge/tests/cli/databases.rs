@@ -5,10 +5,9 @@ mod store;
 
 use std::path::PathBuf;
 
-use crate::{
-    replacing::tracer,
-    sandbox::{Ran, Sandbox, names},
-};
+#[cfg(target_os = "linux")]
+use crate::kills;
+use crate::sandbox::{Ran, Sandbox, names};
 use store::{DAMAGES, DumpedRow, OpencodeStore, dump_file, tool_rows};
 
 const SESSION: &str = "ses_1eca236ba001Ulm00000000000";
@@ -139,40 +138,11 @@ fn two_fixers_of_one_database_do_not_lose_anything() {
     assert_eq!(home.rows(), home.before);
 }
 
-/// Ends a repair at its system calls, one after the other: those by which files change.
-/// `FOXWEDGE_KILLS=1000` ends it at each of them.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_repair_that_is_ended_at_any_system_call_leaves_the_old_rows_or_the_new_ones() {
-    let most = std::env::var("FOXWEDGE_KILLS").ok().and_then(|text| text.parse().ok());
-    let most: usize = most.unwrap_or(4);
-    let new = {
-        let home = home("legacy-tool");
-        home.run(0, &["fix", SESSION]);
-        home.rows()
-    };
-    for call in ["openat", "write", "pwrite64", "fsync", "fdatasync", "rename", "unlink", "fcntl"] {
-        for number in 1..=most {
-            // Spread over the many calls of a kind.
-            let number = number * number;
-            let home = home("legacy-tool");
-            let inject = format!("inject={call}:signal=KILL:when={number}");
-            let options = ["-e", inject.as_str()];
-            let Some(mut traced) = tracer(&home.sandbox, &options, &["fix", SESSION]) else {
-                return;
-            };
-            let status = traced.status().unwrap();
-            let rows = home.rows();
-            let is_fixed = rows == new;
-            assert!(is_fixed || rows == home.before, "{call} {number}");
-            let ran = home.sandbox.run(&["undo", SESSION]);
-            assert_eq!(ran.code, if is_fixed { 0 } else { 2 }, "{call} {number}: {}", ran.all());
-            assert_eq!(home.rows(), home.before, "{call} {number}");
-            home.run(0, &["fix", SESSION]);
-            assert_eq!(home.rows(), new, "{call} {number}");
-            if status.success() {
-                break;
-            }
-        }
-    }
+fn a_repair_of_opencode_that_is_ended_at_any_system_call_leaves_the_old_rows_or_the_new_ones() {
+    kills::end_at_system_calls(&kills::DATABASE_CALLS, SESSION, || {
+        let OpencodeHome { sandbox, database, .. } = home("legacy-tool");
+        (sandbox, move || format!("{:?}", dump_file(&database)))
+    });
 }

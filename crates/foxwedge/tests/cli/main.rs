@@ -39,6 +39,8 @@ mod sessions_rated;
 mod sessions_recorded;
 mod busy;
 mod crash;
+#[cfg(target_os = "linux")]
+mod kills;
 mod databases;
 mod message_rows;
 mod replacing;

@@ -88,6 +88,17 @@ fn a_fork_is_a_new_session_with_rows_of_its_own() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_repair_in_message_rows_that_is_ended_at_any_system_call_leaves_the_old_rows_or_the_new_ones() {
+    for agent in [SessionAgent::Crush, SessionAgent::Goose] {
+        crate::kills::end_at_system_calls(&crate::kills::DATABASE_CALLS, SESSION, || {
+            let RowHome { sandbox, database, .. } = home(agent, "result removed");
+            (sandbox, move || format!("{:?}", dump(&database, agent)))
+        });
+    }
+}
+
 #[test]
 fn goose_is_rated_by_what_it_did() {
     // As observed with goose 1.52.0.

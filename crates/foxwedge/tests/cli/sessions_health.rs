@@ -92,11 +92,11 @@ fn a_session_in_which_nothing_was_said_yet_is_an_empty_history() {
 fn agents_that_are_not_read_are_named() {
     let sandbox = Sandbox::new();
     sandbox.keep(".continue/sessions/x.json", 1, "{}\n");
-    sandbox.keep(".cline/data/sessions/x.json", 1, "{}\n");
+    sandbox.keep(".cursor/chats/x/store.db", 1, "{}\n");
     let listed = sandbox.run(&["list"]);
     assert_eq!(listed.code, 0, "{}", listed.all());
-    let note = "not supported yet, so not read: Cline CLI (~/.cline/data/sessions), \
-                Continue (~/.continue/sessions)";
+    let note = "not supported yet, so not read: Continue (~/.continue/sessions), \
+                Cursor CLI (~/.cursor/chats)";
     assert!(listed.err.contains(note), "{}", listed.all());
     // A database of a supported agent that cannot be read is named as such.
     sandbox.keep(".local/share/opencode/opencode.db", 1, "SQLite format 3\0");

@@ -1,5 +1,6 @@
 //! Cline and its forks Roo Code and Kilo Code: `tasks/<task>/api_conversation_history.json` in the
-//! storage of every editor they may run in, and in Cline's own folder.
+//! storage of every editor they may run in, and in Cline's own folder. Newer versions of Cline write
+//! `sessions/<id>/<id>.messages.json` there.
 
 use std::{
     collections::HashMap,
@@ -50,7 +51,44 @@ pub(super) fn find_sessions(search: &mut SessionSearch<'_>) {
         search.folders.variable_or_home("CLINE_DIR", ".cline").map(|folder| folder.join("data"))
     }) {
         find_in_storage(search, &own, "cline");
+        find_newer_sessions(search, &own.join("sessions"));
     }
+}
+
+/// Finds the sessions of newer versions of Cline. What is about a session is in a file beside it.
+fn find_newer_sessions(search: &mut SessionSearch<'_>, root: &Path) {
+    const END: &str = ".messages.json";
+    for folder in search.list_folders(root) {
+        for file in search.list_files(&folder.path) {
+            let Some(id) = file.name.strip_suffix(END) else { continue };
+            let about: ClineSessionFile =
+                read_json(&folder.path.join(format!("{id}.json"))).unwrap_or_default();
+            let origin = match id == folder.name {
+                true => SessionOrigin::Session,
+                false => SessionOrigin::SubAgent(Some(folder.name.clone())),
+            };
+            let before = search.found.entries.len();
+            search.add(SessionAgent::Cline, file.path, id, origin, about.cwd);
+            for entry in search.found.entries.iter_mut().skip(before) {
+                entry.title = about.metadata.title.clone().or_else(|| about.prompt.clone());
+            }
+        }
+    }
+}
+
+/// What Cline stores about a session.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ClineSessionFile {
+    cwd: Option<String>,
+    prompt: Option<String>,
+    metadata: ClineSessionTitle,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ClineSessionTitle {
+    title: Option<String>,
 }
 
 /// The data folders of editors, on every operating system.

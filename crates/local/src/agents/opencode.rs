@@ -39,7 +39,7 @@ pub(super) fn find_in_database(
     if !fs::metadata(&database).is_ok_and(|file| file.is_file() && file.len() > 0) {
         return;
     }
-    let sessions = match list_sessions(&database) {
+    let sessions = match list_sessions(&database, search.sizes) {
         Ok(sessions) => sessions,
         Err(error) => {
             let error = std::io::Error::other(format!("{error:#}"));

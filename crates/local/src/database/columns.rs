@@ -1,17 +1,15 @@
 //! Columns of rows as JSON, and JSON as values of columns.
 
 use anyhow::{Context, bail};
-use foxwedge_sessions::{DatabaseRow, RowPayload};
+use foxwedge_sessions::{DatabaseRow, RowPayload, StoreTable};
 use rusqlite::{
     Row,
     types::{ToSql, ToSqlOutput, Value, ValueRef},
 };
 use serde_json::{Map, Value as JsonValue};
 
-use super::layout::TableLayout;
-
 /// Reads a row of a table.
-pub(super) fn read_row(row: &Row<'_>, table: &TableLayout) -> anyhow::Result<DatabaseRow> {
+pub(super) fn read_row(row: &Row<'_>, table: &StoreTable) -> anyhow::Result<DatabaseRow> {
     let mut read = DatabaseRow {
         table: table.name.to_owned(),
         id: String::new(),

@@ -1,8 +1,8 @@
-//! The schemas that are known: which tables hold sessions, and which columns they have.
+//! The schemas that are known: which tables hold sessions, and how they are listed and written.
 
 use std::{collections::BTreeSet, path::Path};
 
-use foxwedge_sessions::SessionAgent;
+use foxwedge_sessions::{CRUSH_TABLES, GOOSE_TABLES, OPENCODE_TABLES, StoreTable, StoreTables};
 use rusqlite::Connection;
 
 use super::error::explain;
@@ -10,20 +10,12 @@ use crate::output::{HelpfulError, clean};
 
 /// How an agent stores sessions in a database.
 pub(super) struct StoreLayout {
-    pub(super) agent: SessionAgent,
-    /// The versions of the agent for which it was checked.
-    versions: &'static str,
-    /// The table with one row for each session.
-    pub(super) session: TableLayout,
-    /// The tables whose rows a repair may write: messages, then the rows that belong to them.
-    pub(super) tables: &'static [TableLayout],
+    /// Its tables.
+    pub(super) tables: &'static StoreTables,
     /// The columns of the session table for lists.
     pub(super) list: ListColumns,
-    /// The triggers of the tables that are known. They do not run while rows are written: a repair
-    /// does not change when a row was written, and the number of messages is kept by
-    /// [`message_count`](StoreLayout::message_count).
-    triggers: &'static [&'static str],
-    /// The column of the session table with the number of its messages.
+    /// The column of the session table with the number of its messages. Triggers do not run while rows
+    /// are written: a repair does not change when a row was written, and keeps this number itself.
     pub(super) message_count: Option<&'static str>,
     /// How messages with the same time are ordered.
     pub(super) ties: RowTies,
@@ -40,20 +32,6 @@ pub(super) enum RowTies {
     Numbered,
 }
 
-/// A table.
-pub(super) struct TableLayout {
-    pub(super) name: &'static str,
-    pub(super) key: &'static str,
-    /// The column that holds the content.
-    pub(super) payload: Option<&'static str>,
-    /// The column that names the row that a row belongs to.
-    pub(super) owner: &'static str,
-    /// The columns besides the key and the payload.
-    columns: &'static [&'static str],
-    /// The order in which the agent reads the rows.
-    pub(super) order: &'static str,
-}
-
 /// Expressions over the session table.
 pub(super) struct ListColumns {
     pub(super) folder: &'static str,
@@ -65,73 +43,19 @@ pub(super) struct ListColumns {
 }
 
 const OPENCODE: StoreLayout = StoreLayout {
-    agent: SessionAgent::Opencode,
-    versions: "opencode 1.x up to 1.18.33",
-    session: TableLayout {
-        name: "session",
-        key: "id",
-        payload: None,
-        owner: "",
-        columns: &["project_id", "directory", "title", "version", "time_created", "time_updated"],
-        order: "id",
-    },
-    tables: &[
-        TableLayout {
-            name: "message",
-            key: "id",
-            payload: Some("data"),
-            owner: "session_id",
-            columns: &["session_id", "time_created", "time_updated"],
-            order: "time_created, id",
-        },
-        TableLayout {
-            name: "part",
-            key: "id",
-            payload: Some("data"),
-            owner: "message_id",
-            columns: &["message_id", "session_id", "time_created", "time_updated"],
-            order: "message_id, id",
-        },
-    ],
+    tables: &OPENCODE_TABLES,
     list: ListColumns {
         folder: "directory",
         title: "title",
         parent: "parent_id",
         updated: "time_updated",
     },
-    triggers: &[],
     message_count: None,
     ties: RowTies::Columns,
 };
 
 const CRUSH: StoreLayout = StoreLayout {
-    agent: SessionAgent::Crush,
-    versions: "Crush of August 2026 (seven migrations)",
-    session: TableLayout {
-        name: "sessions",
-        key: "id",
-        payload: None,
-        owner: "",
-        columns: &["title", "message_count", "updated_at", "created_at", "summary_message_id"],
-        order: "id",
-    },
-    tables: &[TableLayout {
-        name: "messages",
-        key: "id",
-        payload: Some("parts"),
-        owner: "session_id",
-        columns: &[
-            "session_id",
-            "role",
-            "model",
-            "created_at",
-            "updated_at",
-            "finished_at",
-            "provider",
-            "is_summary_message",
-        ],
-        order: "created_at, rowid",
-    }],
+    tables: &CRUSH_TABLES,
     list: ListColumns {
         folder: "NULL",
         title: "title",
@@ -139,54 +63,23 @@ const CRUSH: StoreLayout = StoreLayout {
         // Newer versions write seconds.
         updated: "updated_at * iif(updated_at < 100000000000, 1000, 1)",
     },
-    triggers: &[
-        "update_messages_updated_at",
-        "update_session_message_count_on_insert",
-        "update_session_message_count_on_delete",
-    ],
     message_count: Some("message_count"),
     ties: RowTies::Written,
 };
 
 const GOOSE: StoreLayout = StoreLayout {
-    agent: SessionAgent::Goose,
-    versions: "goose 1.30 to 1.52",
-    session: TableLayout {
-        name: "sessions",
-        key: "id",
-        payload: None,
-        owner: "",
-        columns: &["name", "description", "working_dir", "session_type", "updated_at"],
-        order: "id",
-    },
-    tables: &[TableLayout {
-        name: "messages",
-        key: "id",
-        payload: Some("content_json"),
-        owner: "session_id",
-        columns: &[
-            "message_id",
-            "session_id",
-            "role",
-            "created_timestamp",
-            "timestamp",
-            "tokens",
-            "metadata_json",
-        ],
-        order: "created_timestamp, id",
-    }],
+    tables: &GOOSE_TABLES,
     list: ListColumns {
         folder: "working_dir",
         title: "iif(name = '', description, name)",
         parent: "parent_session_id",
         updated: "coalesce(CAST(strftime('%s', updated_at) AS INTEGER), 0) * 1000",
     },
-    triggers: &[],
     message_count: None,
     ties: RowTies::Numbered,
 };
 
-const LAYOUTS: [StoreLayout; 3] = [OPENCODE, CRUSH, GOOSE];
+static LAYOUTS: [StoreLayout; 3] = [OPENCODE, CRUSH, GOOSE];
 
 /// The layout of a database.
 ///
@@ -196,21 +89,20 @@ pub(super) fn recognize(
     connection: &Connection,
     path: &Path,
 ) -> anyhow::Result<&'static StoreLayout> {
-    const KNOWN: &[StoreLayout] = &LAYOUTS;
     let mut closest: Option<(usize, String)> = None;
-    for layout in KNOWN {
+    for layout in &LAYOUTS {
         let mut missing = Vec::new();
-        for table in std::iter::once(&layout.session).chain(layout.tables) {
+        for table in std::iter::once(&layout.tables.session).chain(layout.tables.messages) {
             let columns = table_columns(connection, table.name).map_err(|e| explain(path, e))?;
             match columns.is_empty() {
                 true => missing.push(format!("table `{}`", table.name)),
-                false => missing.extend(table.missing_columns(&columns)),
+                false => missing.extend(missing_columns(table, &columns)),
             }
         }
         if missing.is_empty() {
             return Ok(layout);
         }
-        let why = format!("{} lacks {}", layout.versions, missing.join(", "));
+        let why = format!("{} lacks {}", layout.tables.versions, missing.join(", "));
         if closest.as_ref().is_none_or(|(count, _)| missing.len() < *count) {
             closest = Some((missing.len(), why.replacen(" lacks ", " would have ", 1)));
         }
@@ -230,14 +122,9 @@ pub(super) fn check_writable(
     layout: &StoreLayout,
     path: &Path,
 ) -> anyhow::Result<()> {
-    for table in layout.tables {
+    for table in layout.tables.messages {
         let columns = table_columns(connection, table.name).map_err(|e| explain(path, e))?;
-        let known = |column: &&String| {
-            table.columns.contains(&column.as_str())
-                || table.key == column.as_str()
-                || table.payload == Some(column.as_str())
-        };
-        if let Some(unknown) = columns.iter().find(|column| !known(column)) {
+        if let Some(unknown) = columns.iter().find(|column| !table.knows(column)) {
             return Err(unknown_schema(
                 layout,
                 &format!("column `{unknown}` of table `{}`", table.name),
@@ -247,7 +134,7 @@ pub(super) fn check_writable(
             .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1")
             .and_then(|mut query| query.query_map([table.name], |row| row.get(0))?.collect())
             .map_err(|error| explain(path, error))?;
-        let is_known = |trigger: &&String| layout.triggers.contains(&trigger.as_str());
+        let is_known = |trigger: &&String| layout.tables.triggers.contains(&trigger.as_str());
         if let Some(trigger) = triggers.iter().find(|trigger| !is_known(trigger)) {
             return Err(unknown_schema(
                 layout,
@@ -262,17 +149,14 @@ fn unknown_schema(layout: &StoreLayout, place: &str) -> anyhow::Error {
     HelpfulError::new(format!("{} is not known, so nothing is written", clean(place)))
         .help(format!(
             "the schema was checked for {}; a newer foxwedge may know it",
-            layout.versions
+            layout.tables.versions
         ))
         .into()
 }
 
-impl TableLayout {
-    fn missing_columns(&self, columns: &BTreeSet<String>) -> Vec<String> {
-        let needed = self.columns.iter().copied().chain([self.key]).chain(self.payload);
-        let missing = needed.filter(|column| !columns.contains(*column));
-        missing.map(|column| format!("column `{column}` of table `{}`", self.name)).collect()
-    }
+fn missing_columns(table: &StoreTable, columns: &BTreeSet<String>) -> Vec<String> {
+    let missing = table.all_columns().filter(|column| !columns.contains(*column));
+    missing.map(|column| format!("column `{column}` of table `{}`", table.name)).collect()
 }
 
 pub(super) fn table_columns(

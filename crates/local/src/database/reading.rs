@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_sessions::{DatabaseRow, SessionAgent, write_rows};
+use foxwedge_sessions::{DatabaseRow, SessionAgent, StoreTable, write_rows};
 use rusqlite::{Connection, params};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     columns::read_row,
     connection::with_reader,
     error::explain,
-    layout::{StoreLayout, TableLayout, recognize, table_columns},
+    layout::{StoreLayout, recognize, table_columns},
 };
 use crate::output::{HelpfulError, clean};
 
@@ -34,18 +34,27 @@ pub struct StoredSession {
     pub parent: Option<String>,
     /// When it was changed last.
     pub updated: SystemTime,
-    /// Size of its content in bytes.
+    /// Size of its content in bytes; zero if sizes were not asked for.
     pub size: u64,
+}
+
+/// Whether the sizes of sessions are needed. That takes a look at every row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StoredSizes {
+    /// They are.
+    Needed,
+    /// They are not.
+    Unneeded,
 }
 
 /// The sessions in a database.
 ///
 /// # Errors
 /// If the database cannot be read, or its schema is not known.
-pub fn list_sessions(database: &Path) -> anyhow::Result<Vec<StoredSession>> {
+pub fn list_sessions(database: &Path, sizes: StoredSizes) -> anyhow::Result<Vec<StoredSession>> {
     with_reader(database, |connection| {
         let layout = recognize(connection, database)?;
-        list_with(connection, layout, database).map_err(|error| explain(database, error))
+        list_with(connection, layout, database, sizes).map_err(|error| explain(database, error))
     })
 }
 
@@ -53,20 +62,29 @@ fn list_with(
     connection: &Connection,
     layout: &StoreLayout,
     database: &Path,
+    sizes: StoredSizes,
 ) -> rusqlite::Result<Vec<StoredSession>> {
     let list = &layout.list;
-    let sizes = session_sizes(connection, layout)?;
-    let columns = table_columns(connection, layout.session.name)?;
+    let sizes = match sizes {
+        StoredSizes::Needed => session_sizes(connection, layout)?,
+        StoredSizes::Unneeded => HashMap::new(),
+    };
+    let columns = table_columns(connection, layout.tables.session.name)?;
     let parent = if columns.contains(list.parent) { list.parent } else { "NULL" };
     let mut query = connection.prepare(&format!(
         "SELECT {}, {}, {}, {}, {} FROM {} ORDER BY 5 DESC",
-        layout.session.key, list.folder, list.title, parent, list.updated, layout.session.name
+        layout.tables.session.key,
+        list.folder,
+        list.title,
+        parent,
+        list.updated,
+        layout.tables.session.name
     ))?;
     let rows = query.query_map([], |row| {
         let id: String = row.get(0)?;
         let updated = u64::try_from(row.get::<_, i64>(4)?).unwrap_or(0);
         Ok(StoredSession {
-            agent: layout.agent,
+            agent: layout.tables.agent,
             size: sizes.get(&id).copied().unwrap_or(0),
             path: SessionPath { database: database.to_owned(), id },
             folder: row.get::<_, Option<String>>(1)?.filter(|folder| !folder.is_empty()),
@@ -84,7 +102,7 @@ fn session_sizes(
     layout: &StoreLayout,
 ) -> rusqlite::Result<HashMap<String, u64>> {
     let mut sizes = HashMap::new();
-    for table in layout.tables {
+    for table in layout.tables.messages {
         let Some(payload) = table.payload else { continue };
         let mut query = connection.prepare(&format!(
             "SELECT session_id, sum(octet_length({payload})) FROM {} GROUP BY session_id",
@@ -122,13 +140,13 @@ pub(super) fn session_text(
     session: &SessionPath,
 ) -> anyhow::Result<Option<Vec<u8>>> {
     let path = &session.database;
-    let header = &layout.session;
+    let header = &layout.tables.session;
     let own = format!("SELECT * FROM {} WHERE {} = ?1", header.name, header.key);
     let mut rows = select(connection, &own, header, session, path)?;
     if rows.is_empty() {
         return Ok(None);
     }
-    let [messages, parts @ ..] = layout.tables else { bail!("a layout without messages") };
+    let [messages, parts @ ..] = layout.tables.messages else { bail!("a layout without messages") };
     let query = format!(
         "SELECT * FROM {} WHERE {} = ?1 ORDER BY {}",
         messages.name, messages.owner, messages.order
@@ -152,7 +170,7 @@ pub(super) fn session_text(
         }
     }
     rows.append(&mut found);
-    Ok(Some(write_rows(layout.agent.name(), &rows).into_bytes()))
+    Ok(Some(write_rows(layout.tables.agent.name(), &rows).into_bytes()))
 }
 
 /// The row that a row belongs to.
@@ -164,7 +182,7 @@ fn owner_of(row: &DatabaseRow, column: &str) -> Option<String> {
 fn select(
     connection: &Connection,
     query: &str,
-    table: &TableLayout,
+    table: &StoreTable,
     session: &SessionPath,
     path: &Path,
 ) -> anyhow::Result<Vec<DatabaseRow>> {

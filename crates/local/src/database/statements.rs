@@ -24,7 +24,7 @@ pub(super) fn apply(
         RowChange::Insert(row) | RowChange::Delete(row) => row,
         RowChange::Update { after, .. } => after,
     };
-    let mut tables = std::iter::once(&layout.session).chain(layout.tables);
+    let mut tables = std::iter::once(&layout.tables.session).chain(layout.tables.messages);
     let Some(table) = tables.find(|table| table.name == row.table) else {
         bail!("table `{}` is not one of the session's", clean(&row.table));
     };

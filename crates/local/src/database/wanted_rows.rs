@@ -29,7 +29,7 @@ impl WantedRows {
     ) -> anyhow::Result<WantedRows> {
         let rows = read_rows(text)?;
         let mut wanted = WantedRows { rows, next_number: 1 };
-        let Some(table) = layout.tables.first() else { return Ok(wanted) };
+        let Some(table) = layout.tables.messages.first() else { return Ok(wanted) };
         for row in wanted.rows.iter_mut().filter(|row| row.table == table.name) {
             row.columns = in_column_order(&row.columns)?;
         }
@@ -55,7 +55,7 @@ impl WantedRows {
 
     /// The text of the session with these rows.
     pub(super) fn text(&self, layout: &StoreLayout) -> String {
-        write_rows(layout.agent.name(), &self.rows)
+        write_rows(layout.tables.agent.name(), &self.rows)
     }
 
     /// Puts rows with the same time into their order. Such rows are read in the order in which they

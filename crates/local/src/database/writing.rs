@@ -134,7 +134,7 @@ fn update_count(
         })
         .sum();
     if added != 0 {
-        let StoreLayout { session: table, .. } = layout;
+        let table = &layout.tables.session;
         let query = format!(
             "UPDATE {} SET {column} = max(0, {column} + ?2) WHERE {} = ?1",
             table.name, table.key

@@ -72,9 +72,15 @@ pub fn check_idle(
             let reason = "this session is live: its agent is writing it".to_owned();
             return Err(busy_error(reason, path, Some(session)));
         }
+        SessionAgent::Cline => {
+            if let Some(process) = find_cline_process(path) {
+                let owner = process::describe_process(process);
+                let reason = format!("this session is live: {owner} is working on it");
+                return Err(busy_error(reason, path, Some(session)));
+            }
+        }
         SessionAgent::GeminiCli
         | SessionAgent::Neovate
-        | SessionAgent::Cline
         | SessionAgent::Pi
         | SessionAgent::KimiCode
         | SessionAgent::QwenCode
@@ -180,6 +186,22 @@ fn thread_lock(home: &Path, session: &SessionRef) -> Result<Option<File>, String
             Err(holder.map_or_else(|| "another process".to_owned(), process::describe_process))
         }
     }
+}
+
+/// What newer versions of Cline write about a session, beside it.
+#[derive(Deserialize)]
+struct ClineProcessRecord {
+    pid: u32,
+    status: String,
+}
+
+/// The running process that has not ended a session of newer versions of Cline.
+fn find_cline_process(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.strip_suffix(".messages.json")?;
+    let text = fs::read(path.with_file_name(format!("{name}.json"))).ok()?;
+    let record: ClineProcessRecord = serde_json::from_slice(&text).ok()?;
+    (record.status != "completed" && process::is_alive(record.pid) != Some(false))
+        .then_some(record.pid)
 }
 
 /// Roo Code locks a file with a folder next to it, and touches the folder every ten seconds. A

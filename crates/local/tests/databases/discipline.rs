@@ -2,7 +2,10 @@
 
 use std::{fs, thread};
 
-use foxwedge_local::{database::list_sessions, disk::FileSnapshot};
+use foxwedge_local::{
+    database::{StoredSizes, list_sessions},
+    disk::FileSnapshot,
+};
 use rusqlite::Connection;
 
 use crate::{
@@ -53,7 +56,7 @@ fn an_unknown_schema_is_refused_with_the_place() {
     {
         let (home, _) = damaged();
         Connection::open(home.database()).unwrap().execute_batch(change).unwrap();
-        let refused = refusal(list_sessions(&home.database()));
+        let refused = refusal(list_sessions(&home.database(), StoredSizes::Needed));
         assert!(refused.contains("opencode 2.x") || refused.contains("no schema"), "{refused}");
     }
 }

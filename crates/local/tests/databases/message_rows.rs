@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use foxwedge_local::{agents::find_in, database::list_sessions};
+use foxwedge_local::{
+    agents::find_in,
+    database::{StoredSizes, list_sessions},
+};
 use foxwedge_sessions::SessionAgent;
 use rusqlite::Connection;
 
@@ -159,7 +162,7 @@ fn unknown_and_half_migrated_schemas_are_refused() {
         store.connection.execute("DELETE FROM messages WHERE id = ?1", [&keys[0].1]).unwrap();
         store.connection.execute_batch(change).unwrap();
         let database = store.close();
-        let listed = list_sessions(&database);
+        let listed = list_sessions(&database, StoredSizes::Needed);
         assert_eq!(listed.is_ok(), is_listed, "{change}: {listed:?}");
         let refused = home.fix(&database.join(SESSION)).unwrap_err();
         let expected = if is_listed { "is not known" } else { "schema" };

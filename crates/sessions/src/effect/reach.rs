@@ -160,7 +160,9 @@ impl ParsedSession<'_> {
         let ends_early = matches!(code, 702 | 703)
             && match self.agent {
                 SessionAgent::ClaudeCode => is_at(shape.moved_end),
-                SessionAgent::Pi | SessionAgent::QwenCode => is_at(shape.end),
+                SessionAgent::Pi | SessionAgent::QwenCode => {
+                    shape.end.is_some_and(|end| start >= end)
+                }
                 _ => false,
             };
         match code {

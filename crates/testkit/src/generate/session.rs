@@ -10,6 +10,7 @@ mod kimi_code;
 mod qwen_code;
 mod gemini_cli;
 mod message_rows;
+mod opencode;
 mod scribe;
 mod aside;
 mod links;
@@ -64,12 +65,15 @@ pub fn session_file(random: &mut Random, agent: &str, size: usize) -> SessionFil
         "gemini-cli" => gemini_cli::write(random, &list, old),
         "qwen-code" => qwen_code::write(random, &list),
         "crush" | "goose" => message_rows::write(random, agent, &list),
+        "opencode" => opencode::write(random, &list),
         _ => panic!("nobody knows how `{agent}` writes"),
     };
     let damaged = random.chance(50);
     let linked = ["claude-code", "neovate", "pi", "qwen-code"].contains(&agent);
-    let in_rows = ["crush", "goose"].contains(&agent);
-    if damaged && in_rows {
+    let in_rows = ["crush", "goose", "opencode"].contains(&agent);
+    if damaged && agent == "opencode" {
+        opencode::damage(random, &mut written.records);
+    } else if damaged && in_rows {
         message_rows::damage(random, &mut written.records);
     } else if damaged && random.chance(60) {
         links::damage(random, &mut written.records, linked);

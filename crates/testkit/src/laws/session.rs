@@ -22,7 +22,7 @@ use super::{LawBreach, LawCase, LawTally};
 use crate::{Random, SessionFile, session_file};
 
 /// The agents whose files are generated. Sessions in a database are rows, as text.
-pub const AGENTS: [SessionAgent; 11] = [
+pub const AGENTS: [SessionAgent; 12] = [
     SessionAgent::ClaudeCode,
     SessionAgent::Codex,
     SessionAgent::GeminiCli,
@@ -34,6 +34,7 @@ pub const AGENTS: [SessionAgent; 11] = [
     SessionAgent::QwenCode,
     SessionAgent::Crush,
     SessionAgent::Goose,
+    SessionAgent::Opencode,
 ];
 
 /// A session file case. The agent decides the format and the profile.

@@ -19,6 +19,11 @@ pub fn mutated_rows(random: &mut Random, bytes: &[u8]) -> Vec<u8> {
 }
 
 fn damage(random: &mut Random, rows: &mut Vec<Value>, at: usize) {
+    // The parts of a message are rows that belong to it.
+    let parts = rows[at]["rows"].as_array_mut().filter(|parts| !parts.is_empty());
+    if let Some(parts) = parts.filter(|_| random.chance(60)) {
+        return damage_parts(random, parts);
+    }
     match random.below(11) {
         0 => cut_off(random, &mut rows[at]["data"]),
         1 => drop(rows.remove(at)),
@@ -50,6 +55,37 @@ fn damage(random: &mut Random, rows: &mut Vec<Value>, at: usize) {
         }
         9 => other_id(random, &mut rows[at]["data"]),
         _ => other_value(random, &mut rows[at]["data"]),
+    }
+}
+
+/// Damages the rows that belong to a row.
+fn damage_parts(random: &mut Random, parts: &mut Vec<Value>) {
+    let at = random.below(parts.len());
+    match random.below(7) {
+        0 => cut_off(random, &mut parts[at]["data"]),
+        1 => drop(parts.remove(at)),
+        2 => {
+            let mut copy = parts[at].clone();
+            copy["id"] = json!(format!("prt_copy_{}", parts.len()));
+            parts.insert(random.below(parts.len()), copy);
+        }
+        3 => {
+            let other = random.below(parts.len());
+            parts.swap(at, other);
+        }
+        4 => {
+            let status = *random.pick(&["pending", "running", "completed", "error", "x"]);
+            if parts[at]["data"]["state"].is_object() {
+                parts[at]["data"]["state"]["status"] = json!(status);
+            }
+        }
+        5 => {
+            if parts[at]["data"]["callID"].is_string() {
+                let id = *random.pick(&["call_1", "", "other", "x y"]);
+                parts[at]["data"]["callID"] = json!(id);
+            }
+        }
+        _ => other_value(random, &mut parts[at]["data"]),
     }
 }
 

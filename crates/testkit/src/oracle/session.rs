@@ -16,6 +16,7 @@ mod kimi_code;
 mod qwen_code;
 mod gemini_cli;
 mod message_rows;
+mod opencode;
 #[cfg(test)]
 mod tests;
 
@@ -68,6 +69,7 @@ pub fn session_view(agent: &str, bytes: &[u8]) -> SessionConversation {
         "gemini-cli" => gemini_cli::view(bytes),
         "qwen-code" => qwen_code::view(&lines::records(bytes)),
         "crush" | "goose" => message_rows::view(agent, &lines::records(bytes)),
+        "opencode" => opencode::view(&lines::records(bytes)),
         _ => SessionConversation::default(),
     }
 }

@@ -21,16 +21,18 @@ pub(super) enum AgentVendor {
     Pi,
     CopilotCli,
     KimiCode,
+    QwenCode,
 }
 
 impl AgentVendor {
-    pub(super) const ALL: [AgentVendor; 6] = [
+    pub(super) const ALL: [AgentVendor; 7] = [
         AgentVendor::ClaudeCode,
         AgentVendor::Codex,
         AgentVendor::GeminiCli,
         AgentVendor::Pi,
         AgentVendor::CopilotCli,
         AgentVendor::KimiCode,
+        AgentVendor::QwenCode,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -41,6 +43,7 @@ impl AgentVendor {
             AgentVendor::Pi => "pi",
             AgentVendor::CopilotCli => "Copilot CLI",
             AgentVendor::KimiCode => "Kimi Code",
+            AgentVendor::QwenCode => "Qwen Code",
         }
     }
 
@@ -52,6 +55,7 @@ impl AgentVendor {
             AgentVendor::Pi => "--pi",
             AgentVendor::CopilotCli => "--copilot-cli",
             AgentVendor::KimiCode => "--kimi-code",
+            AgentVendor::QwenCode => "--qwen-code",
         }
     }
 
@@ -63,6 +67,7 @@ impl AgentVendor {
             AgentVendor::Pi => "FOXWEDGE_PI",
             AgentVendor::CopilotCli => "FOXWEDGE_COPILOT_CLI",
             AgentVendor::KimiCode => "FOXWEDGE_KIMI_CODE",
+            AgentVendor::QwenCode => "FOXWEDGE_QWEN_CODE",
         }
     }
 
@@ -72,7 +77,8 @@ impl AgentVendor {
             AgentVendor::ClaudeCode
             | AgentVendor::Pi
             | AgentVendor::CopilotCli
-            | AgentVendor::KimiCode => Format::Anthropic,
+            | AgentVendor::KimiCode
+            | AgentVendor::QwenCode => Format::Anthropic,
             AgentVendor::Codex => Format::OpenaiResponses,
             AgentVendor::GeminiCli => Format::Gemini,
         }
@@ -84,7 +90,8 @@ impl AgentVendor {
             AgentVendor::ClaudeCode
             | AgentVendor::Codex
             | AgentVendor::CopilotCli
-            | AgentVendor::KimiCode => true,
+            | AgentVendor::KimiCode
+            | AgentVendor::QwenCode => true,
             AgentVendor::GeminiCli | AgentVendor::Pi => false,
         }
     }
@@ -96,7 +103,8 @@ impl AgentVendor {
             | AgentVendor::Codex
             | AgentVendor::Pi
             | AgentVendor::CopilotCli
-            | AgentVendor::KimiCode => true,
+            | AgentVendor::KimiCode
+            | AgentVendor::QwenCode => true,
             AgentVendor::GeminiCli => false,
         }
     }
@@ -139,9 +147,10 @@ impl AgentCli {
     /// Puts settings into a new home.
     pub(super) fn write_settings(&self, folder: &AgentFolder, port: u16) -> Result<(), String> {
         let (inner, name, settings) = match self.vendor {
-            AgentVendor::ClaudeCode | AgentVendor::CopilotCli | AgentVendor::KimiCode => {
-                return Ok(());
-            }
+            AgentVendor::ClaudeCode
+            | AgentVendor::CopilotCli
+            | AgentVendor::KimiCode
+            | AgentVendor::QwenCode => return Ok(()),
             AgentVendor::GeminiCli => {
                 let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
                 (".gemini", "settings.json", settings.to_owned())
@@ -197,6 +206,13 @@ impl AgentCli {
             (AgentVendor::KimiCode, TurnKind::First) => drop(command.arg("-p")),
             (AgentVendor::KimiCode, TurnKind::Resumed(id)) => {
                 command.args(["--session", id, "-p"]);
+            }
+            (AgentVendor::QwenCode, turn) => {
+                command.args(["--auth-type", "anthropic", "--yolo"]);
+                command.args(match turn {
+                    TurnKind::First => ["--session-id", SESSION, "-p"],
+                    TurnKind::Resumed(id) => ["--resume", id, "-p"],
+                });
             }
             (AgentVendor::CopilotCli, turn) => {
                 command.args(["--allow-all-tools", "--no-auto-update", "--silent"]);
@@ -267,6 +283,10 @@ impl AgentCli {
                 command.env("COPILOT_PROVIDER_TYPE", "anthropic");
                 command.env("COPILOT_PROVIDER_API_KEY", "scripted");
             }
+            AgentVendor::QwenCode => {
+                command.env("ANTHROPIC_BASE_URL", &here).env("ANTHROPIC_API_KEY", "scripted");
+                command.env("ANTHROPIC_MODEL", "scripted");
+            }
             AgentVendor::GeminiCli => {
                 command.env("GOOGLE_GEMINI_BASE_URL", &here).env("GEMINI_API_KEY", "scripted");
             }
@@ -282,10 +302,11 @@ impl AgentCli {
             AgentVendor::Pi => folder.home().join(".pi/agent/sessions"),
             AgentVendor::CopilotCli => folder.home().join(".copilot/session-state"),
             AgentVendor::KimiCode => folder.home().join(".kimi-code/sessions"),
+            AgentVendor::QwenCode => folder.home().join(".qwen/projects"),
         };
         // Some versions keep files of sub-agents beside it.
         let is_own = |stem: &str| match self.vendor {
-            AgentVendor::ClaudeCode => stem == SESSION,
+            AgentVendor::ClaudeCode | AgentVendor::QwenCode => stem == SESSION,
             AgentVendor::Codex => stem.starts_with("rollout-"),
             AgentVendor::GeminiCli => stem.starts_with("session-"),
             AgentVendor::Pi => stem.ends_with(SESSION),
@@ -298,7 +319,8 @@ impl AgentCli {
             AgentVendor::ClaudeCode
             | AgentVendor::GeminiCli
             | AgentVendor::Pi
-            | AgentVendor::CopilotCli => SESSION,
+            | AgentVendor::CopilotCli
+            | AgentVendor::QwenCode => SESSION,
             AgentVendor::Codex => stem.get(stem.len().checked_sub(SESSION.len())?..)?,
             // The folder of the session, above that of the agent.
             AgentVendor::KimiCode => file.ancestors().nth(3)?.file_name()?.to_str()?,

@@ -1,4 +1,5 @@
-//! The scripted model: an endpoint on loopback that hstates everything and says what the script says.
+//! The scripted model: an endpoint on loopback that records every request and replies as
+//! the script says.
 
 use std::{
     io::{self, BufReader},
@@ -41,7 +42,7 @@ struct ModelState {
     requests: Mutex<ModelRequests>,
 }
 
-/// What was requests.
+/// What was requested.
 #[derive(Default)]
 struct ModelRequests {
     /// The bodies of requests to the model.

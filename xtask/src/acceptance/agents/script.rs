@@ -125,11 +125,14 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
             (AgentVendor::KimiCode, ToolWork::Run(line)) => ("Bash", json!({ "command": line })),
             (AgentVendor::Pi, ToolWork::Read(file)) => ("read", json!({ "path": file })),
             (AgentVendor::Pi, ToolWork::Run(line)) => ("bash", json!({ "command": line })),
-            (AgentVendor::GeminiCli, ToolWork::Read(file)) => {
+            (AgentVendor::GeminiCli | AgentVendor::QwenCode, ToolWork::Read(file)) => {
                 ("read_file", json!({ "file_path": workspace.join(file) }))
             }
             (AgentVendor::GeminiCli, ToolWork::Run(line)) => {
                 ("run_shell_command", json!({ "command": line }))
+            }
+            (AgentVendor::QwenCode, ToolWork::Run(line)) => {
+                ("run_shell_command", json!({ "command": line, "is_background": false }))
             }
         };
         ScriptedCall { id, tool, arguments }

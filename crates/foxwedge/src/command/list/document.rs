@@ -70,7 +70,7 @@ fn session_json(row: &ListedSessionRow) -> ListedSessionJson<'_> {
         project: overview.project.as_deref(),
         title: overview.title.as_deref(),
         modified: format_timestamp(modified.as_secs()),
-        size: entry.size,
+        size: row.overview.size,
         messages: overview.messages,
         reach: overview.reach.as_ref().map(ReachJson::from),
         health: overview.health,

@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     time::SystemTime,
 };
 
@@ -113,46 +113,104 @@ pub(super) fn picker_rows(rows: &[ListedSessionRow], now: SystemTime) -> Vec<Pic
     cells.iter().map(row).collect()
 }
 
+/// Rows that decide how wide the columns are. They are written together, the others one by one.
+const FIRST_ROWS: usize = 60;
+
 /// Writes a header and one line for each session.
-pub(super) fn write(
-    out: &mut dyn Write,
-    rows: &[ListedSessionRow],
+pub(super) struct ListTable {
     now: SystemTime,
-) -> io::Result<()> {
-    if rows.is_empty() {
-        return Ok(());
+    home: Option<PathBuf>,
+    terminal: Option<usize>,
+    /// The columns, and how cells have to fit; `None` before the first rows are written.
+    shape: Option<(ListLayout, CellShape)>,
+    written: usize,
+}
+
+/// How the texts of cells are shortened.
+#[derive(Clone, Copy)]
+struct CellShape {
+    project_columns: usize,
+    short_statuses: bool,
+}
+
+impl ListTable {
+    pub(super) fn new(now: SystemTime) -> ListTable {
+        let (home, terminal) = (agents::home_folder(), screen::terminal_columns());
+        ListTable { now, home, terminal, shape: None, written: 0 }
     }
-    let home = agents::home_folder();
-    let home = home.as_deref();
-    let terminal = screen::terminal_columns();
-    let mut cells: Vec<SessionListCells> =
-        rows.iter().map(|row| SessionListCells::of(row, now, home, MAX_PROJECT_COLUMNS)).collect();
-    let mut layout = ListLayout::of(&cells);
-    if let Some(columns) = terminal {
-        if layout.total() + MIN_TITLE_COLUMNS > columns {
+
+    /// Writes the rows that can be written: none before the first ones are complete.
+    pub(super) fn write_ready(
+        &mut self,
+        out: &mut dyn Write,
+        rows: &[ListedSessionRow],
+    ) -> io::Result<()> {
+        match self.shape.is_none() && rows.len() < FIRST_ROWS {
+            true => Ok(()),
+            false => self.finish(out, rows),
+        }
+    }
+
+    /// Writes all rows that were not written yet.
+    pub(super) fn finish(
+        &mut self,
+        out: &mut dyn Write,
+        rows: &[ListedSessionRow],
+    ) -> io::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if self.shape.is_none() {
+            let (layout, shape) = self.first_layout(rows);
+            out.write_all(layout.header().draw(self.terminal).as_bytes())?;
+            self.shape = Some((layout, shape));
+        }
+        let new = rows.get(self.written..).unwrap_or_default();
+        let Some((_, shape)) = &self.shape else { return Ok(()) };
+        let cells = self.cells(new, *shape);
+        let Some((layout, _)) = &mut self.shape else { return Ok(()) };
+        for cells in &cells {
+            layout.widen(cells);
+            out.write_all(layout.line(cells).draw(self.terminal).as_bytes())?;
+        }
+        self.written = rows.len();
+        out.flush()
+    }
+
+    fn cells(&self, rows: &[ListedSessionRow], shape: CellShape) -> Vec<SessionListCells> {
+        let columns = shape.project_columns;
+        let cells_of = |row| SessionListCells::of(row, self.now, self.home.as_deref(), columns);
+        let mut cells: Vec<SessionListCells> = rows.iter().map(cells_of).collect();
+        if shape.short_statuses {
             shorten_statuses(&mut cells);
-            layout = ListLayout::of(&cells);
+        }
+        cells
+    }
+
+    /// The columns that fit the terminal.
+    fn first_layout(&self, rows: &[ListedSessionRow]) -> (ListLayout, CellShape) {
+        let mut shape = CellShape { project_columns: MAX_PROJECT_COLUMNS, short_statuses: false };
+        let mut layout = ListLayout::of(&self.cells(rows, shape));
+        let Some(columns) = self.terminal else { return (layout, shape) };
+        let is_too_wide = |layout: &ListLayout| layout.total() + MIN_TITLE_COLUMNS > columns;
+        if is_too_wide(&layout) {
+            shape.short_statuses = true;
+            layout = ListLayout::of(&self.cells(rows, shape));
         }
         for optional in ListColumn::OPTIONAL {
-            if layout.total() + MIN_TITLE_COLUMNS > columns {
+            if is_too_wide(&layout) {
                 layout.remove(optional);
             }
         }
         let missing = (layout.total() + MIN_TITLE_COLUMNS).saturating_sub(columns);
         if missing > 0 {
             let project = layout.width_of(ListColumn::Project).saturating_sub(missing);
-            let project = project.max(MIN_PROJECT_COLUMNS);
-            let narrow = |row| SessionListCells::of(row, now, home, project);
-            cells = rows.iter().map(narrow).collect();
-            shorten_statuses(&mut cells);
-            layout = ListLayout { columns: layout.columns, ..ListLayout::of(&cells) };
+            shape.project_columns = project.max(MIN_PROJECT_COLUMNS);
+            let narrow = ListLayout::of(&self.cells(rows, shape));
+            layout = ListLayout { columns: layout.columns, ..narrow };
         }
+        (layout, shape)
     }
-    out.write_all(layout.header().draw(terminal).as_bytes())?;
-    for cells in &cells {
-        out.write_all(layout.line(cells).draw(terminal).as_bytes())?;
-    }
-    Ok(())
 }
 
 /// Leaves out the word that says what the share in a status is: `history missing (37 %)`.
@@ -183,6 +241,16 @@ impl ListLayout {
             widest(column).min(max).max(width(&column.header()))
         });
         ListLayout { columns, widths }
+    }
+
+    /// Makes room for a row that was not there when the widths were decided.
+    fn widen(&mut self, cells: &SessionListCells) {
+        for column in ListColumn::ALL {
+            if column != ListColumn::Findings {
+                let widest = &mut self.widths[column as usize];
+                *widest = (*widest).max(width(&cells.text(column)));
+            }
+        }
     }
 
     fn remove(&mut self, column: ListColumn) {
@@ -268,7 +336,7 @@ impl SessionListCells {
             project: project
                 .map_or_else(String::new, |path| short_path(path, home, project_columns)),
             age: short_age(row.entry.modified, now),
-            size: format_size(row.entry.size),
+            size: format_size(overview.size),
             messages: overview.messages,
             findings,
             title: match &overview.error {

@@ -70,6 +70,14 @@ pub(super) fn joined(random: &mut Random, records: &[Value], torn: bool) -> Vec<
         }
         _ => format!("{list:#}\n"),
     };
+    // Newer versions of Cline write an object around the list.
+    let text = match random.chance(25) {
+        true => format!(
+            "{{\"version\": 1, \"agent\": \"lead\", \"sessionId\": \"s\", \"messages\": {},\n\"system_prompt\": \"Be [kind].\"}}",
+            text.trim_end()
+        ),
+        false => text,
+    };
     let mut bytes = text.into_bytes();
     if torn && !bytes.is_empty() {
         bytes.truncate(1 + random.below(bytes.len()));

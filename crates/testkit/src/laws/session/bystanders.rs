@@ -66,6 +66,7 @@ fn kind(agent: SessionAgent, record: &Value) -> AllowedChange {
         SessionAgent::Crush | SessionAgent::Goose if record["table"] == "messages" => {
             AllowedChange::Message
         }
+        SessionAgent::Opencode if record["table"] == "message" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "response_item" => AllowedChange::Message,
         SessionAgent::Codex if record["type"] == "compacted" => AllowedChange::Whole,
         SessionAgent::GeminiCli if record["id"].is_string() => AllowedChange::Whole,

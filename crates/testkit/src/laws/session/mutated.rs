@@ -55,7 +55,7 @@ pub fn run(seed: u64, agent: SessionAgent, size: usize, tally: &mut LawTally) {
             let renamed = link_names::without_pi_names(&generated.bytes);
             link_names::with_pi_names(&mutated_session(&mut random, &renamed, &stranger.bytes))
         }
-        SessionAgent::Crush | SessionAgent::Goose => mutated_rows(&mut random, &generated.bytes),
+        _ if agent.is_in_database() => mutated_rows(&mut random, &generated.bytes),
         _ => mutated_session(&mut random, &generated.bytes, &stranger.bytes),
     };
     if let Err((law, what)) = judge(&case, agent, &bytes, tally) {

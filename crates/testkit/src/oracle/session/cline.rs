@@ -8,6 +8,14 @@ use super::SessionConversation;
 pub(super) fn elements(bytes: &[u8]) -> Vec<Value> {
     let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
     let text = String::from_utf8_lossy(&bytes);
+    // Newer versions of Cline write an object around the list.
+    if let Ok(object) = serde_json::from_str::<serde_json::Map<String, Value>>(&text) {
+        return object["messages"].as_array().cloned().unwrap_or_default();
+    }
+    let text = match text.split_once("\"messages\": ").filter(|_| text.starts_with('{')) {
+        Some((_, list)) => list.to_owned(),
+        None => text.into_owned(),
+    };
     if let Ok(list) = serde_json::from_str(&text) {
         return list;
     }
