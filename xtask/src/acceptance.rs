@@ -45,7 +45,7 @@ pub(crate) const SUITES: [AcceptanceSuite; 11] = [
     suite("sdks", &["--foxwedge BINARY"], sdks::run),
     suite("clients", &["--logs N", "--seed S"], clients::run),
     suite("console", &["--write"], console::run),
-    suite("uis", &["--random N"], uis::run),
+    suite("uis", &["--foxwedge BINARY", "--random N"], uis::run),
     suite("lists", &["--foxwedge BINARY", "--random N"], lists::run),
     suite("gateway", &["--foxwedge BINARY"], gateway::run),
     suite("live", &["--foxwedge BINARY", "--claude-code CLI", "--story PART"], live::run),

@@ -27,10 +27,11 @@ use crate::{
     error,
     gateway_state::GatewayState,
     response_body::{JSON, ResponseBody},
+    ui_chat,
 };
 
 use documents::DocumentOperation;
-pub(crate) use lookup::is_id;
+pub(crate) use lookup::{is_id, query_parameter};
 pub(crate) use openapi::openapi;
 
 /// Handles a request to the API; `None` if the path does not exist.
@@ -53,6 +54,8 @@ enum ApiRoute<'p> {
     Events(&'p str),
     Stop(&'p str),
     Answers(&'p str),
+    /// The open run of a chat of the AI SDK.
+    Resume(&'p str),
     Repairs,
     Repair(&'p str),
     Document(DocumentOperation),
@@ -60,6 +63,9 @@ enum ApiRoute<'p> {
 
 impl<'p> ApiRoute<'p> {
     fn find(path: &'p str) -> Option<ApiRoute<'p>> {
+        if let Some(id) = ui_chat::resumed_conversation(path) {
+            return Some(ApiRoute::Resume(id));
+        }
         let mut parts = path.strip_prefix("/v1/")?.split('/');
         let route = match (parts.next()?, parts.next(), parts.next()) {
             ("sessions", None, None) => ApiRoute::Sessions,
@@ -91,6 +97,7 @@ impl<'p> ApiRoute<'p> {
                 | ApiRoute::Runs
                 | ApiRoute::Run(_)
                 | ApiRoute::Events(_)
+                | ApiRoute::Resume(_)
                 | ApiRoute::Repairs
                 | ApiRoute::Repair(_),
                 &Method::GET | &Method::HEAD,
@@ -111,6 +118,7 @@ async fn answer(
         ApiRoute::Runs => lists::runs(app, request).await,
         ApiRoute::Run(id) => details::run(app, request, id).await,
         ApiRoute::Events(id) => events::events(app, request, id).await,
+        ApiRoute::Resume(id) => events::resume(app, request, id).await,
         ApiRoute::Stop(id) => stop::stop(app, request, id).await,
         ApiRoute::Answers(id) if request.method == Method::POST => {
             answers::decide(app, request, id).await

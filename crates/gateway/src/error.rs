@@ -94,6 +94,11 @@ pub(crate) fn bad_request(message: &'static str) -> ApiError {
     ApiError::new(ApiErrorKind::InvalidRequest, "bad_request", message)
 }
 
+/// The error for a body that is not what an endpoint takes.
+pub(crate) fn bad_input(message: String) -> ApiError {
+    ApiError::new(ApiErrorKind::InvalidRequest, "bad_request", message)
+}
+
 pub(crate) fn too_large(limit: usize) -> ApiError {
     ApiError::new(
         ApiErrorKind::TooLarge,

@@ -36,8 +36,23 @@ const MODEL_PATHS: [&str; 5] =
 const STORAGE_PATHS: [&str; 4] =
     ["/v1/files", "/v1/uploads", "/v1/batches", "/v1/messages/batches"];
 
+/// Methods of Gemini's models that are not endpoints of the gateway.
+const GEMINI_METHODS: [&str; 4] =
+    ["embedContent", "batchEmbedContents", "predict", "predictLongRunning"];
+
 /// Whether a path is forwarded.
 pub(crate) fn is_forwarded(path: &str) -> bool {
+    gemini_method(path).is_some() || is_known(path)
+}
+
+/// The model and the method of a path of Gemini that is forwarded.
+fn gemini_method(path: &str) -> Option<(&str, &str)> {
+    let (model, method) = path.strip_prefix("/v1beta/models/")?.rsplit_once(':')?;
+    let is_plain = !model.is_empty() && !model.contains(['/', '%']) && model != "..";
+    (is_plain && GEMINI_METHODS.contains(&method)).then_some((model, method))
+}
+
+fn is_known(path: &str) -> bool {
     MODEL_PATHS.iter().chain(&STORAGE_PATHS).any(|known| is_under(path, known))
 }
 
@@ -62,14 +77,22 @@ pub(crate) async fn forward(
     let path = parts.uri.path();
     let format = path_format(path, &parts.headers);
     let model = find_model(&parts.headers, &body);
-    let (upstream, body) = match &model {
-        Some(model) => {
+    let mut upstream_path = Cow::Borrowed(path.strip_prefix("/v1").unwrap_or(path));
+    let (upstream, body) = match (gemini_method(path), &model) {
+        (Some((model, method)), _) => {
+            summary.model = Some(model.into());
+            let route = config.route(model).ok_or_else(error::model_not_found)?;
+            let name = route.upstream_model.as_deref().unwrap_or(model);
+            upstream_path = format!("/models/{name}:{method}").into();
+            (route.upstream.clone(), body.clone())
+        }
+        (None, Some(model)) => {
             summary.model = Some(model.name.as_ref().into());
             let route = config.route(&model.name).ok_or_else(error::model_not_found)?;
             let body = renamed_body(&body, model, &route);
             (route.upstream.clone(), body)
         }
-        None => (default_upstream(&config, format).ok_or_else(no_endpoint)?, body.clone()),
+        (None, None) => (default_upstream(&config, format).ok_or_else(no_endpoint)?, body.clone()),
     };
     summary.upstream = Some(upstream.name.clone());
     if !supports(&upstream, format) {
@@ -79,7 +102,7 @@ pub(crate) async fn forward(
     let request = ForwardedRequest {
         upstream: &upstream,
         method: parts.method.clone(),
-        path: path.strip_prefix("/v1").unwrap_or(path),
+        path: &upstream_path,
         query: parts.uri.query(),
         format,
         headers: &parts.headers,
@@ -107,6 +130,9 @@ impl BodyStream for ForwardedBody {
 
 /// The API that a path belongs to. Files exist in both.
 fn path_format(path: &str, headers: &HeaderMap) -> Format {
+    if gemini_method(path).is_some() {
+        return Format::Gemini;
+    }
     let is_anthropic = path.starts_with("/v1/messages/")
         || (is_under(path, "/v1/files") && headers.contains_key("anthropic-version"));
     if is_anthropic { Format::Anthropic } else { Format::OpenaiChat }
@@ -212,6 +238,7 @@ mod tests {
             "/v1/images/generations",
             "/v1/files/f-1/content",
             "/v1/messages/batches/b-1/results",
+            "/v1beta/models/gemini-embedding-001:embedContent",
         ] {
             assert!(is_forwarded(path), "{path}");
         }
@@ -223,6 +250,9 @@ mod tests {
             "/v1/fine_tuning/jobs",
             "/v1/messages",
             "/embeddings",
+            "/v1beta/models/a/b:embedContent",
+            "/v1beta/models/..:embedContent",
+            "/v1beta/models/g:generateContent",
         ] {
             assert!(!is_forwarded(path), "{path}");
         }

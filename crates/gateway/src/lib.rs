@@ -65,6 +65,7 @@ mod landing_page;
 mod log;
 pub mod metrics;
 mod models;
+mod ordered_id;
 pub mod record;
 mod reload;
 mod request_body;
@@ -77,6 +78,7 @@ mod scripted;
 mod serve;
 pub mod session;
 pub mod trace;
+mod ui_chat;
 
 pub use accept::{ConnectionAddresses, ConnectionRules, DrainReport, accept};
 pub use api_error::{ApiError, ApiErrorKind};

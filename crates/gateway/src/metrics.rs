@@ -47,6 +47,7 @@ struct MetricsShared {
     runs: Vec<Counter>,
     tools_open: Gauge,
     late_events: Counter,
+    repaired_calls: Counter,
     sessions: [(&'static str, &'static str, Gauge); 6],
     connections: Gauge,
     agents: [(&'static str, &'static str, Gauge); 4],
@@ -122,6 +123,7 @@ impl Metrics {
             upstream_400: Family::default(),
             tools_open: Gauge::default(),
             late_events: Counter::default(),
+            repaired_calls: Counter::default(),
             sessions: [
                 ("trie_nodes", "Nodes of the conversation index"),
                 ("trie_depth", "Replies in the longest remembered conversation"),
@@ -170,6 +172,11 @@ impl Metrics {
             "late_events",
             "Events received after the end of their run",
             inner.late_events.clone(),
+        );
+        registry_ref.register(
+            "repaired_calls",
+            "Calls that were repaired in streamed replies",
+            inner.repaired_calls.clone(),
         );
         for (name, help, gauge) in &inner.sessions {
             registry_ref.register(*name, *help, gauge.clone());
@@ -251,6 +258,11 @@ impl Metrics {
     /// Changes the number of calls without a result.
     pub fn change_tools_open(&self, change: i64) {
         self.0.tools_open.inc_by(change);
+    }
+
+    /// Counts calls that were repaired in streamed replies.
+    pub fn count_repaired_calls(&self, count: usize) {
+        self.0.repaired_calls.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
     }
 
     /// Counts events that came after the end of their run.

@@ -26,10 +26,7 @@ mod live_text;
 mod tests;
 
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -42,6 +39,7 @@ use crate::{
     GuardedRequest,
     config::{self, ContentRecording, GuardMode},
     metrics::{DroppedItem, Metrics},
+    ordered_id::OrderedId,
     session::SessionHead,
 };
 use live_text::LiveText;
@@ -74,7 +72,6 @@ struct RecorderShared {
     /// Recent text of runs whose content is not stored.
     live_text: Option<LiveText>,
     metrics: Metrics,
-    run_ids: RunIdSource,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -190,7 +187,6 @@ impl GatewayRecorder {
                 ContentRecording::Stored => None,
             },
             metrics,
-            run_ids: RunIdSource::new(),
             task: Mutex::new(Some(task)),
         };
         Ok((GatewayRecorder(Arc::new(inner)), heads))
@@ -203,7 +199,7 @@ impl GatewayRecorder {
             RunClaim::Continue { run, turn, answered: answered_calls, left: open_calls } => {
                 (run, turn + 1, open_calls, answered_calls)
             }
-            RunClaim::NewRun => (inner.run_ids.next_id(), 1, Vec::new(), Vec::new()),
+            RunClaim::NewRun => (OrderedId::next().with_prefix("r-"), 1, Vec::new(), Vec::new()),
         };
         let sender = match inner.config.store_runs {
             false => None,
@@ -317,32 +313,6 @@ impl RecorderShared {
 fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// A source of unique run ids. Random bytes are read from the system once, since that is slow.
-#[derive(Debug)]
-struct RunIdSource {
-    seeds: [u64; 2],
-    next: AtomicU64,
-}
-
-impl RunIdSource {
-    fn new() -> RunIdSource {
-        RunIdSource { seeds: [random_seed(), random_seed()], next: AtomicU64::new(0) }
-    }
-
-    fn next_id(&self) -> Arc<str> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let [high, low] = self.seeds.map(|seed| mix_bits(seed.wrapping_add(number)));
-        format!("r-{high:016x}{low:016x}").into()
-    }
-}
-
-/// A bijective hash.
-fn mix_bits(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 /// A random number of the system, or else the time.

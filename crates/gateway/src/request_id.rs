@@ -1,15 +1,10 @@
 //! Request ids: the client's own id if it is plain, else a new one that sorts by time.
 
-use std::{
-    fmt::Write as _,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{fmt::Write as _, sync::Arc};
 
 use http::HeaderMap;
+
+use crate::ordered_id::OrderedId;
 
 /// Name of the header.
 pub(crate) const NAME: &str = "x-request-id";
@@ -32,13 +27,7 @@ fn is_plain(id: &str) -> bool {
 
 /// An id in the form of a UUID version 7: milliseconds, then bits that are unique per process.
 pub(crate) fn new_request_id() -> Arc<str> {
-    static SEED: OnceLock<[u64; 2]> = OnceLock::new();
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let [one, two] = *SEED.get_or_init(|| [random(), random()]);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let now =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
-    let (high, low) = (mix(one.wrapping_add(number)), mix(two.wrapping_add(number)));
+    let OrderedId { millis: now, unique: [high, low] } = OrderedId::next();
     let mut id = String::with_capacity(36);
     // Writing into a `String` cannot fail.
     let _ = write!(
@@ -51,21 +40,6 @@ pub(crate) fn new_request_id() -> Arc<str> {
         low & 0xffff_ffff_ffff,
     );
     id.into()
-}
-
-/// A bijection, so one process never creates the same id twice.
-fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
-}
-
-/// Falls back to the clock without a random source: ids are not secrets.
-fn random() -> u64 {
-    getrandom::u64().unwrap_or_else(|_| {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
-    })
 }
 
 #[cfg(test)]

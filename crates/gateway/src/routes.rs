@@ -1,9 +1,10 @@
 //! The routes of the gateway.
 
 use crate::{ApiError, GatewayEndpoint, metrics::MetricRoute};
+use foxwedge_run::encode::UiFormat;
 use http::Method;
 
-use crate::{console, error, forward};
+use crate::{console, error, forward, ui_chat};
 
 /// The route of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +13,8 @@ pub(crate) enum GatewayRoute {
     Endpoint(GatewayEndpoint),
     /// `GET /v1/models` and `/v1/models/{name}`, also below `/v1beta`.
     Models,
+    /// `POST /v1/ui/agui` and `/v1/ui/ai-sdk`: chats of user interfaces.
+    UiChat(UiFormat),
     /// Other endpoints of providers, which are forwarded as they are.
     Forwarded,
     /// Sessions, runs, repairs, and operations on documents.
@@ -66,8 +69,10 @@ impl GatewayRoute {
             (GatewayRoute::Api | GatewayRoute::Console, _) => Ok(route),
             (GatewayRoute::Forwarded, &Method::GET | &Method::POST | &Method::DELETE) => Ok(route),
             (GatewayRoute::Forwarded, _) => Err(error::method_not_allowed("GET, POST, DELETE")),
-            (GatewayRoute::Endpoint(_), &Method::POST) => Ok(route),
-            (GatewayRoute::Endpoint(_), _) => Err(error::method_not_allowed("POST")),
+            (GatewayRoute::Endpoint(_) | GatewayRoute::UiChat(_), &Method::POST) => Ok(route),
+            (GatewayRoute::Endpoint(_) | GatewayRoute::UiChat(_), _) => {
+                Err(error::method_not_allowed("POST"))
+            }
             (_, &Method::GET | &Method::HEAD) => Ok(route),
             (_, _) => Err(error::method_not_allowed("GET")),
         }
@@ -75,6 +80,9 @@ impl GatewayRoute {
 
     /// Finds the route of a path that names no model for an operation.
     fn without_model(path: &str) -> Result<GatewayRoute, ApiError> {
+        if let Some(format) = ui_chat::format_of(path) {
+            return Ok(GatewayRoute::UiChat(format));
+        }
         Ok(match path {
             "/v1/chat/completions" => GatewayRoute::Endpoint(GatewayEndpoint::Chat),
             "/v1/responses" => GatewayRoute::Endpoint(GatewayEndpoint::Responses),
@@ -89,10 +97,11 @@ impl GatewayRoute {
             "/metrics" => GatewayRoute::Metrics,
             "/openapi.json" => GatewayRoute::OpenApi,
             path if console::has_asset(path) => GatewayRoute::Page,
+            path if forward::is_forwarded(path) => GatewayRoute::Forwarded,
             path if path.starts_with("/v1/models/") || path.starts_with("/v1beta/models/") => {
                 GatewayRoute::Models
             }
-            path if forward::is_forwarded(path) => GatewayRoute::Forwarded,
+            path if ui_chat::resumed_conversation(path).is_some() => GatewayRoute::Api,
             path if is_under(path, "/v1/console") => GatewayRoute::Console,
             path if API.iter().any(|prefix| is_under(path, prefix)) => GatewayRoute::Api,
             _ => return Err(error::not_found()),
@@ -103,6 +112,7 @@ impl GatewayRoute {
     pub(crate) fn auth_requirement(self) -> AuthRequirement {
         match self {
             GatewayRoute::Endpoint(_)
+            | GatewayRoute::UiChat(_)
             | GatewayRoute::Models
             | GatewayRoute::Forwarded
             | GatewayRoute::Api
@@ -119,6 +129,7 @@ impl GatewayRoute {
     pub(crate) fn metrics_route(self) -> MetricRoute {
         match self {
             GatewayRoute::Endpoint(endpoint) => endpoint.into(),
+            GatewayRoute::UiChat(_) => GatewayEndpoint::Chat.into(),
             GatewayRoute::Models => MetricRoute::Models,
             GatewayRoute::Forwarded => MetricRoute::Forwarded,
             GatewayRoute::Api | GatewayRoute::Console => MetricRoute::Api,
@@ -187,7 +198,8 @@ mod tests {
             ),
             (Method::GET, "/v1beta/models/g:generateContent", Err(405)),
             (Method::POST, "/v1beta/models/:generateContent", Err(405)),
-            (Method::POST, "/v1beta/models/g:embedContent", Err(405)),
+            (Method::POST, "/v1beta/models/g:embedContent", Ok(GatewayRoute::Forwarded)),
+            (Method::POST, "/v1beta/models/g:tuneContent", Err(405)),
             (Method::POST, "/else/models/g:generateContent", Err(404)),
             (Method::GET, "/v1beta/models", Ok(GatewayRoute::Models)),
             (Method::GET, "/v1beta/models/g", Ok(GatewayRoute::Models)),
@@ -222,6 +234,12 @@ mod tests {
             (Method::DELETE, "/v1/files/f-1", Ok(GatewayRoute::Forwarded)),
             (Method::PUT, "/v1/files/f-1", Err(405)),
             (Method::GET, "/v1/fine_tuning/jobs", Err(404)),
+            (Method::POST, "/v1/ui/agui", Ok(GatewayRoute::UiChat(UiFormat::AgUi))),
+            (Method::POST, "/v1/ui/ai-sdk", Ok(GatewayRoute::UiChat(UiFormat::AiSdk))),
+            (Method::GET, "/v1/ui/ai-sdk", Err(405)),
+            (Method::GET, "/v1/ui/ai-sdk/chat-1/stream", Ok(GatewayRoute::Api)),
+            (Method::GET, "/v1/ui/ai-sdk/../stream", Err(404)),
+            (Method::POST, "/v1/ui/acp", Err(404)),
             (Method::GET, "/v1/chat/completions", Err(405)),
             (Method::DELETE, "/metrics", Err(405)),
             (Method::CONNECT, "/", Err(405)),

@@ -46,6 +46,7 @@ use crate::{
     request_id,
     response_body::{JSON, ResponseBody},
     routes::{AuthRequirement, GatewayRoute, HealthProbe},
+    ui_chat::UiChatRequest,
 };
 
 /// Why a gateway cannot start.
@@ -178,9 +179,12 @@ async fn answer(
         Ok(GatewayRoute::Endpoint(endpoint)) => endpoint.path().into(),
         Ok(_) | Err(_) => log::mask_path(parts.uri.path()).into(),
     };
-    if let Ok(GatewayRoute::Endpoint(endpoint)) = route {
-        context.monitor = Some((app.console.monitor.clone(), endpoint));
-    }
+    let monitored = match route {
+        Ok(GatewayRoute::Endpoint(endpoint)) => Some(endpoint),
+        Ok(GatewayRoute::UiChat(_)) => Some(GatewayEndpoint::Chat),
+        Ok(_) | Err(_) => None,
+    };
+    context.monitor = monitored.map(|endpoint| (app.console.monitor.clone(), endpoint));
     let metric_route = route.as_ref().map_or(MetricRoute::Other, |route| route.metrics_route());
     let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
     let config = app.engine.config();
@@ -244,6 +248,13 @@ async fn handle(
             let body = read_body(app, &parts.headers, body, context).await?;
             forward_to_engine(app, endpoint, parts, body, principal, context).await
         }
+        (GatewayRoute::UiChat(format), Some(principal)) => {
+            let body = read_body(app, &parts.headers, body, context).await?;
+            let chat = UiChatRequest::parse(format, parts, &body, &context.id)?;
+            let (endpoint, body) = (GatewayEndpoint::Chat, chat.body.clone());
+            let reply = forward_to_engine(app, endpoint, parts, body, principal, context).await?;
+            Ok(chat.encode(reply))
+        }
         (GatewayRoute::Forwarded, Some(principal)) => {
             let (limits, timeout) = (&config.limits, config.timeouts.request_body);
             let body = request_body::read_any_body(&parts.headers, body, limits, timeout).await?;
@@ -279,6 +290,7 @@ async fn handle(
         (GatewayRoute::Preflight, _) => Ok(preflight(&parts.headers)),
         (
             GatewayRoute::Endpoint(_)
+            | GatewayRoute::UiChat(_)
             | GatewayRoute::Models
             | GatewayRoute::Forwarded
             | GatewayRoute::Api

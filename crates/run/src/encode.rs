@@ -90,6 +90,16 @@ pub enum AcpRevision {
     V2,
 }
 
+/// What becomes of calls that a run hands over when it completes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HandedOverCalls {
+    /// They get a result, except in AG-UI 1.
+    #[default]
+    GetResults,
+    /// They stay open: the client runs them and sends their results with its next request.
+    StayOpen,
+}
+
 /// What an encoder needs besides the effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EncoderOptions {
@@ -104,6 +114,8 @@ pub struct EncoderOptions {
     /// The id of the `session/prompt` request that the run responds to: a JSON string or an
     /// integer. `None`: the id of the run.
     pub prompt: Option<RawJson>,
+    /// What becomes of calls that the run hands over.
+    pub handed_over: HandedOverCalls,
 }
 
 impl EncoderOptions {

@@ -163,10 +163,12 @@ pub async fn verify_log<A: ArchiveStore>(store: &A, run: &str) -> Result<Vec<Log
     let (mut place, mut link) = (0, ROOT);
     while place < head.last {
         let rows = store.raw_events(run, place, VERIFY_PAGE).await?;
-        if rows.is_empty() {
+        // Rows behind the end belong to no event.
+        let mut rows = rows.into_iter().filter(|row| row.seq <= head.last).peekable();
+        if rows.peek().is_none() {
             break;
         }
-        for row in rows.into_iter().filter(|row| row.seq <= head.last) {
+        for row in rows {
             (place + 1..row.seq).for_each(|missing| report(missing, "it is missing"));
             if row.chain != chain::link(&link, row.seq, &row.body) {
                 report(row.seq, "its hash does not match the events before it");

@@ -12,6 +12,7 @@ mod readers;
 mod row;
 mod seal;
 mod sessions;
+mod event_rows;
 mod runs;
 mod whole_run;
 mod leases;
@@ -285,7 +286,8 @@ impl ArchiveStore for SqliteStore {
         let run = run.to_owned();
         let job = move |connection: &Connection| {
             let write_state = runs::read_write_state(connection, &run)?;
-            runs::raw_events(connection, write_state.serial, after, u64::MAX, limit)
+            let part = event_rows::read(connection, write_state.serial, after, u64::MAX, limit)?;
+            Ok(part.events)
         };
         self.read(job).await
     }

@@ -7,6 +7,7 @@
 mod runs;
 mod fault;
 mod judge;
+mod chats;
 
 use foxwedge_run::{
     SharedId,
@@ -50,7 +51,8 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
             Err(why) => table.fail(&job.label(), &why),
         }
     }
-    Ok(table.print()?)
+    table.print()?;
+    chats::run(&packages, options)
 }
 
 /// A client and what it is given.

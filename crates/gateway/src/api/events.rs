@@ -6,7 +6,7 @@ use foxwedge_run::{
     RawJson,
     encode::{AcpRevision, AgUiRevision, EncoderOptions, FrameId, UiFormat, headers},
 };
-use foxwedge_store::{FeedItem, RunRow, RunState};
+use foxwedge_store::{FeedItem, ListFilter, ListPage, RunRow, RunState, Store};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     HttpReply, api_request::ApiRequest, error, gateway_state::GatewayState,
-    response_body::ResponseBody,
+    response_body::ResponseBody, session::named_session_id,
 };
 
 pub(super) async fn events(
@@ -23,7 +23,36 @@ pub(super) async fn events(
     request: &ApiRequest<'_>,
     id: &str,
 ) -> Result<HttpReply, ApiError> {
-    let format = format(request)?;
+    stream(app, request, id, format(request)?).await
+}
+
+/// The open run of a chat of the AI SDK, for a client that reconnects to it.
+pub(super) async fn resume(
+    app: &GatewayState,
+    request: &ApiRequest<'_>,
+    conversation: &str,
+) -> Result<HttpReply, ApiError> {
+    app.engine.recorder().flush().await;
+    let session = named_session_id(&request.principal.caller.owner, conversation);
+    let filter = ListFilter {
+        session: Some(session.to_string()),
+        open: Some(true),
+        ..ListFilter::default()
+    };
+    let page = ListPage { after: None, limit: 1 };
+    let runs = app.store.runs(filter, page).await.map_err(store_error)?;
+    match runs.first() {
+        Some(run) => stream(app, request, &run.id, UiFormat::AiSdk).await,
+        None => Ok(no_content()),
+    }
+}
+
+async fn stream(
+    app: &GatewayState,
+    request: &ApiRequest<'_>,
+    id: &str,
+    format: UiFormat,
+) -> Result<HttpReply, ApiError> {
     let options = options(request)?;
     let after = resume_position(request)?;
     app.engine.recorder().flush().await;

@@ -29,16 +29,7 @@ impl ApiRequest<'_> {
 
     /// The value of a query parameter.
     pub(crate) fn parameter(&self, name: &str) -> Result<Option<Cow<'_, str>>, ApiError> {
-        let pairs = self.query.unwrap_or_default().split('&');
-        let mut found = pairs.filter_map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            (key == name).then_some(value)
-        });
-        match (found.next(), found.next()) {
-            (None, _) => Ok(None),
-            (Some(value), None) => decode_parameter(value).map(Some),
-            (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
-        }
+        query_parameter(self.query, name)
     }
 
     /// All query parameters, each given once.
@@ -75,6 +66,23 @@ impl ApiRequest<'_> {
             Some("false" | "0") => Ok(Some(false)),
             Some(_) => Err(error::bad_request("the parameter must be `true` or `false`")),
         }
+    }
+}
+
+/// The value of a parameter in a query string.
+pub(crate) fn query_parameter<'q>(
+    query: Option<&'q str>,
+    name: &str,
+) -> Result<Option<Cow<'q, str>>, ApiError> {
+    let pairs = query.unwrap_or_default().split('&');
+    let mut found = pairs.filter_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (key == name).then_some(value)
+    });
+    match (found.next(), found.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => decode_parameter(value).map(Some),
+        (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
     }
 }
 

@@ -22,6 +22,15 @@ mod tests {
             GatewayEndpoint::ALL.map(|endpoint| (Method::POST, endpoint.path().to_owned()));
         let others = [
             "/v1/models",
+            "/v1/ui/ai-sdk/{id}/stream",
+            "/v1/files",
+            "/v1/files/{id}",
+            "/v1/files/{id}/content",
+            "/v1/batches",
+            "/v1/batches/{id}",
+            "/v1/messages/batches",
+            "/v1/messages/batches/{id}",
+            "/v1/messages/batches/{id}/results",
             "/v1/models/{model}",
             "/v1/sessions",
             "/v1/sessions/{id}",
@@ -57,6 +66,25 @@ mod tests {
         ];
         let others = others.map(|path| (Method::GET, path.to_owned()));
         let posts = [
+            "/v1/ui/agui",
+            "/v1/ui/ai-sdk",
+            "/v1/embeddings",
+            "/v1beta/models/{model}:embedContent",
+            "/v1beta/models/{model}:batchEmbedContents",
+            "/v1/moderations",
+            "/v1/completions",
+            "/v1/audio/speech",
+            "/v1/audio/transcriptions",
+            "/v1/audio/translations",
+            "/v1/images/generations",
+            "/v1/images/edits",
+            "/v1/images/variations",
+            "/v1/files",
+            "/v1/uploads",
+            "/v1/batches",
+            "/v1/batches/{id}/cancel",
+            "/v1/messages/batches",
+            "/v1/messages/batches/{id}/cancel",
             "/v1/runs/{id}/stop",
             "/v1/runs/{id}/answers",
             "/v1/check",
@@ -68,7 +96,9 @@ mod tests {
             "/v1/console/sessions/{id}/undo",
         ];
         let posts = posts.map(|path| (Method::POST, path.to_owned()));
-        endpoints.into_iter().chain(others).chain(posts).collect()
+        let deletes = ["/v1/files/{id}", "/v1/messages/batches/{id}"];
+        let deletes = deletes.map(|path| (Method::DELETE, path.to_owned()));
+        endpoints.into_iter().chain(others).chain(posts).chain(deletes).collect()
     }
 
     fn document() -> Value {

@@ -137,6 +137,8 @@ settings! {
         /// Repair a history and send it once more after the provider refused it.
         repair_after_refusal: bool = true,
             former: "heal", former_words: &[("once", "true"), ("never", "false")];
+        /// Repair calls of streamed replies whose arguments are not JSON, or that lack an id or a name.
+        repair_streams: bool = false;
     }
 
     /// Session matching. `call_timeout` ≤ `reply_ttl` ≤ `session_ttl`.

@@ -2,6 +2,7 @@
 
 mod full_reply;
 mod relay;
+mod stream_repair;
 
 use std::{
     sync::Arc,

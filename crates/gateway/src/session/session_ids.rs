@@ -1,11 +1,10 @@
 //! Session ids: safe in paths and logs, and unique to an owner.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
+
+use crate::ordered_id::OrderedId;
 
 /// Maximum length of a session name and of a session id.
 pub(crate) const LONGEST_NAME: usize = 128;
@@ -40,15 +39,9 @@ pub fn conversation_scope(owner: &str, model: &str, within: SessionScope<'_>) ->
     xxh3_128(&bytes)
 }
 
-/// A new unique id: a random number of this process, and a counter.
+/// A new unique id.
 pub(super) fn new_session_id() -> Arc<str> {
-    static START: OnceLock<(u64, u64)> = OnceLock::new();
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let random = || getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
-    let (process, start) = *START.get_or_init(|| (random(), random()));
-    // Multiplication by an odd number keeps different counts different.
-    let count = COUNT.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    format!("s-{process:016x}{:016x}", count ^ start).into()
+    OrderedId::next().with_prefix("s-")
 }
 
 /// The id of the session with this name. Names of different owners never collide.

@@ -17,4 +17,5 @@ mod events;
 mod reload;
 mod replies;
 mod secrets;
+mod ui_chat;
 mod words;

@@ -9,7 +9,7 @@ mod pending_calls;
 mod subagents;
 
 use super::{
-    AgUiRevision, EncoderOptions, FrameSink, common_fields,
+    AgUiRevision, EncoderOptions, FrameSink, HandedOverCalls, common_fields,
     json::JsonObjectWriter,
     tracker::{
         ToolEnding, TrackedChange, TrackedPart, TrackedPartKind, TrackedRequest, TrackedTool,
@@ -30,6 +30,7 @@ pub(super) struct AgUiEncoder {
     model: Option<SharedId>,
     /// The message that the next call belongs to.
     message: Option<SharedId>,
+    handed_over: HandedOverCalls,
     pending_calls: PendingCalls,
     subagents: SubagentTracker,
 }
@@ -42,6 +43,7 @@ impl AgUiEncoder {
             run: run.clone(),
             model: None,
             message: None,
+            handed_over: options.handed_over,
             pending_calls: PendingCalls::default(),
             subagents: SubagentTracker::new(options.agui),
         }
@@ -241,6 +243,10 @@ impl AgUiEncoder {
         if self.version == AgUiRevision::V1 && PendingCalls::may_be_pending(tool, ending) {
             sink.push_frame(status_event(tool, ending.status));
             self.pending_calls.hold_back(tool, frame);
+        } else if self.handed_over == HandedOverCalls::StayOpen
+            && PendingCalls::may_be_pending(tool, ending)
+        {
+            // Older clients run a call that has no result when the run finishes.
         } else {
             sink.push_frame(frame);
         }

@@ -8,7 +8,7 @@ mod approvals;
 mod end;
 
 use super::{
-    EncoderOptions, FrameSink, common_fields,
+    EncoderOptions, FrameSink, HandedOverCalls, common_fields,
     json::{JsonObjectWriter, single_line},
     tracker::{TrackedChange, TrackedPart, TrackedPartKind, TrackedRequest, TrackedTool},
 };
@@ -26,6 +26,9 @@ pub(super) struct AiSdkEncoder {
     /// Calls of this step whose arguments are still arriving.
     unready: Vec<UnreadyCall>,
     approvals: ApprovalTracker,
+    handed_over: HandedOverCalls,
+    /// Whether a call stays open after the end.
+    leaves_calls: bool,
 }
 
 struct UnreadyCall {
@@ -42,6 +45,8 @@ impl AiSdkEncoder {
             in_step: false,
             unready: Vec::new(),
             approvals: ApprovalTracker::default(),
+            handed_over: options.handed_over,
+            leaves_calls: false,
         }
     }
 
@@ -77,6 +82,13 @@ impl AiSdkEncoder {
                     common_fields::verdict_name(verdict),
                 )),
             },
+            TrackedChange::ToolEnded(tool, ending)
+                if self.handed_over == HandedOverCalls::StayOpen
+                    && ending.status == ToolStatus::HandedOver =>
+            {
+                self.unready.retain(|unready| unready.id != tool.id);
+                self.leaves_calls = true;
+            }
             TrackedChange::ToolEnded(tool, ending) => {
                 self.unready.retain(|unready| unready.id != tool.id);
                 self.approvals.end_call(tool, ending, sink);
@@ -102,7 +114,7 @@ impl AiSdkEncoder {
             TrackedChange::Problem(problem) => sink.push_frame(problem_chunk(problem)),
             TrackedChange::RunEnded(ending) => {
                 self.end_step(sink);
-                end::write_end(&ending, sink);
+                end::write_end(&ending, self.leaves_calls, sink);
             }
         }
     }

@@ -65,9 +65,9 @@ pub(super) fn prune(
                     (SELECT count(*) FROM runs r WHERE r.session = s.serial),
                     (SELECT count(*) FROM snapshots k WHERE k.session = s.serial)
              FROM sessions s
-             WHERE s.touched < ?1 AND NOT EXISTS
+             WHERE s.created < ?1 AND s.touched < ?1 AND NOT EXISTS
                  (SELECT 1 FROM runs r WHERE r.session = s.serial AND r.ended_at IS NULL)
-             ORDER BY s.touched LIMIT ?2",
+             ORDER BY s.created LIMIT ?2",
         )?
         .query_map(params![signed(before), limit(max)], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))

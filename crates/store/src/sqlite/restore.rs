@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     error::{SqliteError, SqliteResult},
+    event_rows,
     row::{signed, unsigned},
     runs::{self, RunEndFlag, RunWriteState},
     sessions,
@@ -147,7 +148,7 @@ fn put_events(
     let repeated = events.partition_point(|event| event.seq <= write_state.head.last);
     let (repeated, new) = events.split_at(repeated);
     for event in repeated {
-        let stored = runs::raw_event(connection, write_state.serial, event.seq)?;
+        let stored = event_rows::find(connection, write_state.serial, event.seq)?;
         if stored.as_ref() != Some(event) {
             return conflict(&format!("{run}/{}", event.seq));
         }
@@ -158,7 +159,7 @@ fn put_events(
     }
     let mut head = write_state.head;
     for event in new {
-        runs::insert_event(connection, write_state.serial, event.seq, &event.body, &event.chain)?;
+        event_rows::insert(connection, write_state.serial, event.seq, &event.body, &event.chain)?;
         head = LogHead { last: event.seq, chain: event.chain };
     }
     runs::set_head(connection, write_state.serial, &head)?;

@@ -1,10 +1,10 @@
 //! Parses rows.
 
-use rusqlite::{Row, Rows, types::ValueRef};
+use rusqlite::{Row, Rows};
 
 use super::{error::SqliteResult, seal};
 use crate::{
-    AgentSnapshot, Lease, LogHead, NewRecord, RawEvent, RunRow, RunState, SessionRow, StoredRecord,
+    AgentSnapshot, Lease, LogHead, NewRecord, RunRow, RunState, SessionRow, StoredRecord,
     chain::{ChainLink, ROOT},
     codec,
 };
@@ -81,15 +81,6 @@ pub(super) fn run(row: &Row<'_>) -> SqliteResult<RunRow> {
         agent: row.get(9)?,
         model: row.get(10)?,
     })
-}
-
-/// Reads an event from the columns `seq, body, chain`, also if they are damaged.
-pub(super) fn event(row: &Row<'_>) -> rusqlite::Result<RawEvent> {
-    let body = match row.get_ref(1)? {
-        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned(),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => String::new(),
-    };
-    Ok(RawEvent { seq: unsigned(row.get(0)?), body, chain: link(row, 2)? })
 }
 
 /// Reads the end of a run's log from the columns `last, chain`.

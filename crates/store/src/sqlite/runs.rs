@@ -6,14 +6,15 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     error::SqliteResult,
-    row::{self, limit, signed, unsigned},
+    event_rows::{self, LogPart},
+    row::{self, signed, unsigned},
     sessions,
     writer_thread::WriteContext,
 };
 use crate::{
-    CloseAuthority, FinalizeResult, Lease, LogHead, NewRecord, NewRun, RawEvent, RunRow,
-    StartResult, StoreError, StoredEvent,
-    chain::{self, ChainLink, EventRange, ROOT},
+    CloseAuthority, FinalizeResult, Lease, LogHead, NewRecord, NewRun, RunRow, StartResult,
+    StoreError, StoredEvent,
+    chain::{self, EventRange, ROOT},
     check, codec,
     event_draft::{self, EventDraft},
     limits,
@@ -104,7 +105,7 @@ pub(super) fn start(
             new.owner,
             signed(now.saturating_add(new.ttl)),
         ])?;
-    insert_event(connection, connection.last_insert_rowid(), 1, &body, &chain)?;
+    event_rows::insert(connection, connection.last_insert_rowid(), 1, &body, &chain)?;
     context.publish(&new.id, 1);
     let run = require_run(connection, &new.id)?;
     Ok(StartResult::New { run, lease: Lease { owner: new.owner.clone(), fence: 1 } })
@@ -179,29 +180,8 @@ pub(super) fn events(
     if after >= range.end() {
         return Ok(Vec::new());
     }
-    let before = connection
-        .prepare_cached("SELECT chain FROM events WHERE place = ?1")?
-        .query_row([event_key(serial, after)], |row| row::link(row, 0))
-        .optional()?;
-    let rows = raw_events(connection, serial, after, range.end(), max)?;
-    Ok(range.read(before, rows)?)
-}
-
-/// Returns events unverified, up to a sequence number.
-pub(super) fn raw_events(
-    connection: &Connection,
-    run: i64,
-    after: u64,
-    end: u64,
-    max: usize,
-) -> SqliteResult<Vec<RawEvent>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT seq, body, chain FROM events
-         WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
-    )?;
-    let bounds = params![event_key(run, after), event_key(run, end), limit(max)];
-    let rows = statement.query_map(bounds, row::event)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let LogPart { before, events } = event_rows::read(connection, serial, after, range.end(), max)?;
+    Ok(range.read(before, events)?)
 }
 
 /// Reads the columns that decide whether a caller may write to a run.
@@ -252,46 +232,9 @@ pub(super) fn set_head(connection: &Connection, run: i64, head: &LogHead) -> Sql
     Ok(())
 }
 
-/// Inserts an event.
-pub(super) fn insert_event(
-    connection: &Connection,
-    run: i64,
-    seq: u64,
-    body: &str,
-    chain: &ChainLink,
-) -> SqliteResult<()> {
-    insert_events(connection, run, [(seq, body, chain)])
-}
-
-/// Inserts events.
-pub(super) fn insert_events<'a>(
-    connection: &Connection,
-    run: i64,
-    events: impl IntoIterator<Item = (u64, &'a str, &'a ChainLink)>,
-) -> SqliteResult<()> {
-    let mut statement =
-        connection.prepare_cached("INSERT INTO events (place, body, chain) VALUES (?1, ?2, ?3)")?;
-    for (seq, body, chain) in events {
-        statement.execute(params![event_key(run, seq), body, chain])?;
-    }
-    Ok(())
-}
-
 /// Whether a run with this id exists.
 pub(super) fn exists(connection: &Connection, id: &str) -> SqliteResult<bool> {
     Ok(connection.prepare_cached("SELECT 1 FROM runs WHERE id = ?1")?.exists([id])?)
-}
-
-/// Returns one event unverified.
-pub(super) fn raw_event(
-    connection: &Connection,
-    run: i64,
-    seq: u64,
-) -> SqliteResult<Option<RawEvent>> {
-    Ok(connection
-        .prepare_cached("SELECT seq, body, chain FROM events WHERE place = ?1")?
-        .query_row([event_key(run, seq)], row::event)
-        .optional()?)
 }
 
 /// Returns a run, or an error if it does not exist.
@@ -346,7 +289,7 @@ fn add_events(
     let mut head = write_state.head;
     for draft in new {
         let chain = chain::link(&head.chain, draft.seq, &draft.body);
-        insert_event(connection, write_state.serial, draft.seq, &draft.body, &chain)?;
+        event_rows::insert(connection, write_state.serial, draft.seq, &draft.body, &chain)?;
         head = LogHead { last: draft.seq, chain };
     }
     Ok(head)
@@ -359,15 +302,9 @@ fn compare_repeated(
     repeated: &[EventDraft],
 ) -> SqliteResult<()> {
     for draft in repeated {
-        let stored = raw_event(connection, run, draft.seq)?
+        let stored = event_rows::find(connection, run, draft.seq)?
             .ok_or_else(|| chain::damage_error(id, draft.seq, "it is missing".to_owned()))?;
         draft.compare(id, &stored.body)?;
     }
     Ok(())
-}
-
-/// The key of an event: the row number of its run in the upper half, its sequence number in the
-/// lower.
-fn event_key(run: i64, seq: u64) -> i64 {
-    (run << 32) | signed(seq.min(limits::RUN_EVENTS))
 }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     error::{SqliteError, SqliteResult},
+    event_rows,
     row::{signed, unsigned},
     runs, sessions,
     writer_thread::WriteContext,
@@ -165,7 +166,5 @@ fn insert_run(
             encoded.ended,
             encoded.summary,
         ])?;
-    let run = connection.last_insert_rowid();
-    let events = log.iter().map(|event| (event.seq, event.body.as_str(), &event.chain));
-    runs::insert_events(connection, run, events)
+    event_rows::insert_whole(connection, connection.last_insert_rowid(), log)
 }

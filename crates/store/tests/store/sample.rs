@@ -7,8 +7,8 @@ use foxwedge_run::{
     ToolCallUpdate,
 };
 use foxwedge_store::{
-    Lease, NewRecord, NewRun, NewSession, Result, RunClosing, RunRow, StartResult, Store,
-    StoredEvent,
+    Lease, NewRecord, NewRun, NewSession, Result, RunClosing, RunRow, RunState, StartResult, Store,
+    StoredEvent, WholeRun,
 };
 
 /// Long enough for any test, in milliseconds.
@@ -104,6 +104,26 @@ pub(crate) fn closing(run: &RunRow, outcome: Outcome) -> RunClosing {
         summary: RunSummary { available: Some(3), ..RunSummary::default() },
         records: Vec::new(),
     }
+}
+
+/// A run of texts with its end, to be stored at once. The end follows event `last`.
+pub(crate) fn whole_run(session: &str, run: &str, last: u64) -> WholeRun {
+    let row = RunRow {
+        id: run.to_owned(),
+        session: session.to_owned(),
+        epoch: 1,
+        key: None,
+        started: 0,
+        last,
+        state: RunState::Open,
+        lease: None,
+        lease_until: None,
+        agent: None,
+        model: None,
+    };
+    let mut closing = closing(&row, Outcome::Completed);
+    closing.events.splice(0..0, texts(&row, 2, last));
+    WholeRun { session: new_session(session), run: new_run(session, run), closing }
 }
 
 /// A record with its parent.

@@ -20,11 +20,12 @@ use foxwedge_formats::{
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
 
-use super::unix_seconds;
+use super::{stream_repair::StreamRepair, unix_seconds};
 use crate::{
     BodyError, GatewayRequest,
     body::BodyStream,
     exchange::{EngineShared, ReplyInFlight, prepare::RoutedRequest},
+    metrics::Metrics,
     record::ReplyCompletion,
     session::CachedReply,
 };
@@ -35,6 +36,9 @@ const MAX_CACHED_BYTES: usize = 256 << 10;
 
 pub(super) struct ResponseRelay {
     incoming: IncomingBody,
+    /// Repairs calls, if the route wants that.
+    repair: Option<Box<StreamRepair>>,
+    metrics: Metrics,
     mode: RelayMode,
     /// Taken when the reply has ended.
     in_flight: Option<ReplyInFlight>,
@@ -75,8 +79,12 @@ impl ResponseRelay {
                 converter_options(request, prepared, limits),
             )))
         };
+        let repair = prepared.route.guard.repair_streams;
+        let repair = repair.then(|| StreamRepair::new(from, &request.id, limits.frame)).flatten();
         ResponseRelay {
             incoming,
+            repair: repair.map(Box::new),
+            metrics: engine.metrics.clone(),
             mode,
             in_flight: Some(work),
             to,
@@ -88,11 +96,27 @@ impl ResponseRelay {
 
     /// Takes bytes from the upstream and returns the bytes for the client.
     fn relay_bytes(&mut self, bytes: Bytes) -> Bytes {
-        let Some(work) = &mut self.in_flight else { return Bytes::new() };
         // A keep-alive is not part of the reply, and is the same in every format.
         if bytes == PING {
             return bytes;
         }
+        let Some(repair) = &mut self.repair else { return self.pass_on(bytes) };
+        let mut repaired = Vec::with_capacity(bytes.len());
+        repair.push(&bytes, &mut repaired);
+        self.pass_on(repaired.into())
+    }
+
+    /// Takes what a repair held back at the end of the stream.
+    fn flush_repair(&mut self) -> Bytes {
+        let Some(mut repair) = self.repair.take() else { return Bytes::new() };
+        let mut rest = Vec::new();
+        repair.finish(&mut rest);
+        self.metrics.count_repaired_calls(repair.repairs());
+        self.pass_on(rest.into())
+    }
+
+    fn pass_on(&mut self, bytes: Bytes) -> Bytes {
+        let Some(work) = &mut self.in_flight else { return Bytes::new() };
         let recording = &mut work.recording;
         let out = match &mut self.mode {
             RelayMode::Forward(watcher) => {
@@ -193,8 +217,11 @@ impl BodyStream for ResponseRelay {
             let out = match self.incoming.poll_next(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(bytes))) => self.relay_bytes(bytes),
-                Poll::Ready(Some(Err(_))) => self.finish(),
-                Poll::Ready(None) => self.finish(),
+                Poll::Ready(Some(Err(_)) | None) => {
+                    let rest = self.flush_repair();
+                    let end = self.finish();
+                    if rest.is_empty() { end } else { [rest, end].concat().into() }
+                }
             };
             if !out.is_empty() {
                 return Poll::Ready(Some(Ok(out)));

@@ -8,7 +8,7 @@ use crate::{
 
 /// Writes the last chunk, and before it the metadata that it cannot carry. Clients stop reading
 /// after `error`.
-pub(super) fn write_end(ending: &RunEnding<'_>, sink: &mut FrameSink<'_>) {
+pub(super) fn write_end(ending: &RunEnding<'_>, leaves_calls: bool, sink: &mut FrameSink<'_>) {
     let fields = JsonObjectWriter::new()
         .text("outcome", ending.outcome.name())
         .object("summary", common_fields::summary_object(ending.summary));
@@ -35,7 +35,7 @@ pub(super) fn write_end(ending: &RunEnding<'_>, sink: &mut FrameSink<'_>) {
         );
     };
     match ending.outcome {
-        Outcome::Completed | Outcome::NoText if !ending.waiting.is_empty() => {
+        Outcome::Completed | Outcome::NoText if leaves_calls || !ending.waiting.is_empty() => {
             sink.push_frame(finish("tool-calls", message_metadata));
         }
         Outcome::Completed => sink.push_frame(finish("stop", message_metadata)),

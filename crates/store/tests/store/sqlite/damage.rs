@@ -1,6 +1,6 @@
 //! A damaged file: the damage is found and reported, and damaged data is never returned.
 
-use std::{fs, io::Write, path::Path};
+use std::{fs, io::Write, path::Path, sync::Arc};
 
 use foxwedge_run::{EventPayload, Outcome};
 use foxwedge_store::{
@@ -10,7 +10,7 @@ use foxwedge_store::{
 use rusqlite::Connection;
 
 use crate::{
-    sample::{current, log, open_run, record, refusal, seqs, texts},
+    sample::{current, log, open_run, record, refusal, seqs, texts, whole_run},
     temporary::Temporary,
 };
 
@@ -79,6 +79,45 @@ async fn every_change_of_a_log_is_found() {
         let good = (first - 1) as usize;
         let before = store.events("r", 0, good).await.expect("what is good");
         assert_eq!(seqs(&before), (1..first).collect::<Vec<u64>>(), "{sql}");
+    }
+}
+
+/// A whole run has one row of events. All of them are refused if any of them changed.
+#[tokio::test]
+async fn every_change_of_a_log_in_one_row_is_found() {
+    let changes = [
+        "UPDATE events SET body = replace(body, 'ended', 'odd')",
+        "UPDATE events SET earlier = replace(earlier, 'word 5', 'word 6')",
+        "UPDATE events SET earlier = replace(earlier, char(30), '')",
+        "UPDATE events SET earlier = earlier || char(30) || '{}'",
+        "UPDATE events SET earlier = CAST(x'ff' || earlier AS TEXT)",
+        "UPDATE events SET earlier = NULL",
+        "UPDATE events SET chain = zeroblob(16)",
+        "UPDATE events SET place = place - 1",
+        "UPDATE events SET place = place + 1",
+        "DELETE FROM events",
+    ];
+    for sql in changes {
+        let folder = Temporary::folder();
+        let store = SqliteStore::open(folder.path("store.db")).await.expect("a store");
+        store
+            .put_whole_runs(vec![Arc::new(whole_run("s", "r", 8))])
+            .await
+            .pop()
+            .expect("one")
+            .expect("kept");
+        assert_eq!(verify_log(&store, "r").await.expect("verified"), []);
+        for after in 0..=9 {
+            let read = store.events("r", after, 3).await.expect("events");
+            assert_eq!(seqs(&read), (after + 1..=9).take(3).collect::<Vec<u64>>());
+        }
+        change(&folder, sql);
+        let defects = verify_log(&store, "r").await.expect("verified");
+        assert_eq!(defects.first().map(|defect| defect.place), Some(1), "{sql}: {defects:?}");
+        for after in 0..9 {
+            let refused = refusal(store.events("r", after, 3).await);
+            assert!(refused.contains(" of run `r` is damaged: "), "{sql}: {refused}");
+        }
     }
 }
 

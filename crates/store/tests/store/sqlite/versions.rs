@@ -82,24 +82,35 @@ const BACK_TO_ONE: &str = "
     DROP TRIGGER events_go_with_their_run;
     DROP TABLE events;
     ALTER TABLE old RENAME TO events;
+    CREATE INDEX sessions_by_touch ON sessions (touched);
+    CREATE INDEX runs_by_session ON runs (session, started, serial);
     PRAGMA user_version = 1;";
 
+/// Converts a file back to the format of version 2.
+const BACK_TO_TWO: &str = "
+    ALTER TABLE events DROP COLUMN earlier;
+    CREATE INDEX sessions_by_touch ON sessions (touched);
+    CREATE INDEX runs_by_session ON runs (session, started, serial);
+    PRAGMA user_version = 2;";
+
 #[tokio::test]
-async fn file_of_version_1_is_migrated_with_all_data() {
-    let folder = Temporary::folder();
-    let path = folder.path("store.db");
-    let store = SqliteStore::open(&path).await.expect("a store");
-    for run in ["r1", "r2"] {
-        open_run(&store, "s", run).await;
+async fn files_of_earlier_versions_are_migrated_with_all_data() {
+    for earlier_version in [BACK_TO_ONE, BACK_TO_TWO] {
+        let folder = Temporary::folder();
+        let path = folder.path("store.db");
+        let store = SqliteStore::open(&path).await.expect("a store");
+        for run in ["r1", "r2"] {
+            open_run(&store, "s", run).await;
+        }
+        let read_all = |store: SqliteStore| async move {
+            let first = store.events("r1", 0, 100).await.expect("events");
+            (first, store.events("r2", 0, 100).await.expect("events"))
+        };
+        let before = read_all(store).await;
+        change(&path, earlier_version);
+        let store = SqliteStore::open(&path).await.expect("a store");
+        assert_eq!(read_all(store).await, before);
     }
-    let read_all = |store: SqliteStore| async move {
-        let first = store.events("r1", 0, 100).await.expect("events");
-        (first, store.events("r2", 0, 100).await.expect("events"))
-    };
-    let before = read_all(store).await;
-    change(&path, BACK_TO_ONE);
-    let store = SqliteStore::open(&path).await.expect("a store");
-    assert_eq!(read_all(store).await, before);
 }
 
 #[tokio::test]
@@ -119,7 +130,7 @@ async fn file_has_application_id_and_version() {
     let file = Connection::open(&path).expect("a file");
     let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     assert_eq!(number("application_id").expect("a number"), 0x466f_7877);
-    assert_eq!(number("user_version").expect("a number"), 2);
+    assert_eq!(number("user_version").expect("a number"), 3);
     let mode: String =
         file.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("a mode");
     assert_eq!(mode, "wal");

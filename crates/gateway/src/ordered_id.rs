@@ -1,0 +1,76 @@
+//! Unique ids that sort by time. Rows under such ids are inserted at the end of a store's indexes and
+//! not at random places of them.
+
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// The bits of a new id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OrderedId {
+    /// Milliseconds since 1970.
+    pub(crate) millis: u64,
+    /// Bits that are unique to this process and to the id.
+    pub(crate) unique: [u64; 2],
+}
+
+impl OrderedId {
+    /// A new id.
+    pub(crate) fn next() -> OrderedId {
+        static SEEDS: OnceLock<[u64; 2]> = OnceLock::new();
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Random bytes are read from the system once, since that is slow.
+        let seeds = *SEEDS.get_or_init(|| [random(), random()]);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let millis =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+        OrderedId { millis, unique: seeds.map(|seed| mix(seed.wrapping_add(number))) }
+    }
+
+    /// The id as 32 hexadecimal digits after a prefix.
+    pub(crate) fn with_prefix(self, prefix: &str) -> Arc<str> {
+        let OrderedId { millis, unique: [high, low] } = self;
+        let mut id = String::with_capacity(prefix.len() + 32);
+        id.push_str(prefix);
+        // Writing into a `String` cannot fail.
+        let _ = write!(id, "{:012x}{:04x}{low:016x}", millis & 0xffff_ffff_ffff, high >> 48);
+        id.into()
+    }
+}
+
+/// A bijection, so one process never creates the same id twice.
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// Falls back to the clock without a random source: ids are not secrets.
+fn random() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_never_repeat_and_sort_by_time() {
+        let ids: Vec<_> = (0..10_000).map(|_| OrderedId::next()).collect();
+        let texts: HashSet<_> = ids.iter().map(|id| id.with_prefix("r-")).collect();
+        assert_eq!(texts.len(), 10_000);
+        assert!(texts.iter().all(|text| text.len() == 34));
+        let at = |millis| OrderedId { millis, unique: [u64::MAX, u64::MAX] }.with_prefix("");
+        assert!(at(0xff) < at(0x100) && at(1_700_000_000_000) < at(1_700_000_000_001));
+    }
+}

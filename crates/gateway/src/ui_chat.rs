@@ -1,0 +1,128 @@
+//! Endpoints that chat components of user interfaces call directly: AG-UI's `HttpAgent` posts a
+//! `RunAgentInput` to `/v1/ui/agui`, the AI SDK's `useChat` posts its messages to `/v1/ui/ai-sdk`.
+//!
+//! Each request becomes a chat completion of the gateway, with everything that such a request
+//! passes, and the streamed reply becomes a stream in the format of the client. The tools belong to
+//! the client: a reply with calls ends the stream, and the client sends their results.
+
+mod agui_input;
+mod ai_sdk_input;
+mod chat_body;
+mod reply_stream;
+
+use bytes::Bytes;
+use foxwedge_run::{
+    SharedId,
+    encode::{AgUiRevision, EncoderOptions, HandedOverCalls, UiFormat, headers},
+};
+use http::{HeaderName, HeaderValue, header, request::Parts};
+
+use crate::{
+    ApiError, HttpReply, api::query_parameter, error, response_body::ResponseBody,
+    session::is_session_name,
+};
+use chat_body::ChatBody;
+use reply_stream::UiReplyBody;
+
+/// The prefix of the paths.
+const PATH_PREFIX: &str = "/v1/ui/";
+
+/// The header that names the session of a request.
+const SESSION_HEADER: HeaderName = HeaderName::from_static("x-session-id");
+
+/// The format of a path.
+pub(crate) fn format_of(path: &str) -> Option<UiFormat> {
+    match path.strip_prefix(PATH_PREFIX)? {
+        "agui" => Some(UiFormat::AgUi),
+        "ai-sdk" => Some(UiFormat::AiSdk),
+        _ => None,
+    }
+}
+
+/// A request of a user interface, as a chat completion.
+pub(crate) struct UiChatRequest {
+    /// The body of the chat completion.
+    pub(crate) body: Bytes,
+    format: UiFormat,
+    run: SharedId,
+    options: EncoderOptions,
+}
+
+/// What the input of a client consists of.
+struct UiChatInput {
+    /// The conversation, by the client's name.
+    conversation: Option<String>,
+    /// The id of the run, or of the message that the reply continues.
+    run: Option<String>,
+    body: ChatBody,
+}
+
+impl UiChatRequest {
+    /// Parses a body. The conversation of the client becomes the session of the request.
+    ///
+    /// # Errors
+    /// If the body is not what the client of the format sends, or names no model.
+    pub(crate) fn parse(
+        format: UiFormat,
+        parts: &mut Parts,
+        body: &[u8],
+        request_id: &str,
+    ) -> Result<UiChatRequest, ApiError> {
+        let query = parts.uri.query();
+        let agui = match query_parameter(query, "agui_version")?.as_deref() {
+            None | Some("1") => AgUiRevision::V1,
+            Some("0") => AgUiRevision::V0,
+            Some(_) => return Err(error::bad_request("`agui_version` must be 0 or 1")),
+        };
+        let mut input = match format {
+            UiFormat::AgUi => agui_input::parse(body)?,
+            UiFormat::AiSdk | UiFormat::Acp | UiFormat::Jsonl => ai_sdk_input::parse(body)?,
+        };
+        if let Some(model) = query_parameter(query, "model")? {
+            input.body.set_model(&model);
+        }
+        let run: SharedId = input.run.as_deref().unwrap_or(request_id).into();
+        let session: SharedId = input.conversation.as_deref().unwrap_or(&run).into();
+        if let Some(name) = input.conversation.filter(|name| is_session_name(name))
+            && let Ok(value) = HeaderValue::from_str(&name)
+        {
+            parts.headers.entry(SESSION_HEADER).or_insert(value);
+        }
+        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let options = EncoderOptions {
+            session,
+            run: Some(run.clone()),
+            agui,
+            handed_over: HandedOverCalls::StayOpen,
+            ..EncoderOptions::default()
+        };
+        Ok(UiChatRequest { body: input.body.finish()?, format, run, options })
+    }
+
+    /// Encodes a reply for the client. Errors stay as they are: clients read their status and text.
+    pub(crate) fn encode(self, reply: HttpReply) -> HttpReply {
+        let (mut parts, body) = reply.into_parts();
+        let content_type = parts.headers.get(header::CONTENT_TYPE);
+        let is_stream =
+            content_type.is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream"));
+        if !is_stream || !parts.status.is_success() {
+            return HttpReply::from_parts(parts, body);
+        }
+        for (name, value) in headers(self.format) {
+            if *name != "connection" {
+                let name = HeaderName::from_static(name);
+                parts.headers.insert(name, HeaderValue::from_static(value));
+            }
+        }
+        parts.headers.remove(header::CONTENT_LENGTH);
+        let body = UiReplyBody::new(body, self.format, self.run, self.options);
+        HttpReply::from_parts(parts, ResponseBody::stream(body))
+    }
+}
+
+/// The session of a conversation whose stream a client of the AI SDK wants to resume:
+/// `/v1/ui/ai-sdk/{id}/stream`.
+pub(crate) fn resumed_conversation(path: &str) -> Option<&str> {
+    let id = path.strip_prefix(PATH_PREFIX)?.strip_prefix("ai-sdk/")?.strip_suffix("/stream")?;
+    is_session_name(id).then_some(id)
+}

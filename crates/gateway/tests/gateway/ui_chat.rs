@@ -1,0 +1,176 @@
+//! Chats of user interfaces, and calls that are repaired while a reply streams.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use foxwedge_core::Format;
+use foxwedge_gateway::config::{GuardConfig, ModelRoute};
+use foxwedge_upstream::{UpstreamKey, single_upstream};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+
+use crate::{
+    client::{Answer, get, post, send},
+    server::{Server, TOKEN, config},
+};
+
+fn token() -> String {
+    format!("authorization: Bearer {TOKEN}\r\n")
+}
+
+async fn chat(server: &Server, path: &str, body: &Value) -> Answer {
+    send(server.address, post(path, &token(), body.to_string())).await
+}
+
+/// The JSON of every frame, however the body was cut into chunks.
+fn frames(answer: &Answer) -> Vec<Value> {
+    let lines = answer.body.lines().filter_map(|line| line.strip_prefix("data: "));
+    lines.filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn texts(frames: &[Value], kind: &str) -> String {
+    let deltas = frames.iter().filter(|frame| frame["type"] == kind);
+    deltas.filter_map(|frame| frame["delta"].as_str()).collect()
+}
+
+fn weather() -> Value {
+    let city = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    json!({ "name": "weather", "description": "", "parameters": city })
+}
+
+#[tokio::test]
+async fn an_agent_of_ag_ui_gets_the_text_and_its_calls_stay_open() {
+    let server = Server::start_default().await;
+    let mut input = json!({
+        "threadId": "t-1", "runId": "r-1", "state": {}, "context": [], "tools": [weather()],
+        "forwardedProps": {},
+        "messages": [{ "id": "1", "role": "user", "content": "call weather with {\"city\":\"Ulm\"}" }],
+    });
+    let path = "/v1/ui/agui?model=scripted";
+    let answer = chat(&server, path, &input).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let events = frames(&answer);
+    assert_eq!(events[0]["type"], "RUN_STARTED");
+    assert_eq!((&events[0]["threadId"], &events[0]["runId"]), (&json!("t-1"), &json!("r-1")));
+    let end = events.last().expect("an end");
+    assert_eq!(end["type"], "RUN_FINISHED", "{end}");
+    let call = events.iter().find(|event| event["type"] == "TOOL_CALL_START").expect("a call");
+    assert_eq!(end["outcome"]["pendingToolCallIds"], json!([call["toolCallId"]]));
+    assert_eq!(texts(&events, "TOOL_CALL_ARGS"), "{\"city\":\"Ulm\"}");
+    assert!(events.iter().all(|event| event["type"] != "TOOL_CALL_RESULT"), "{events:?}");
+
+    let function = json!({ "name": "weather", "arguments": "{\"city\":\"Ulm\"}" });
+    let call = json!({ "id": call["toolCallId"], "type": "function", "function": function });
+    let messages = input["messages"].as_array_mut().expect("messages");
+    let id = call["id"].clone();
+    messages.push(json!({ "id": "2", "role": "assistant", "toolCalls": [call] }));
+    messages.push(json!({ "id": "3", "role": "tool", "toolCallId": id, "content": "sunny" }));
+    input["runId"] = json!("r-2");
+    let events = frames(&chat(&server, path, &input).await);
+    assert_eq!(texts(&events, "TEXT_MESSAGE_CONTENT"), "The tool said: sunny");
+
+    let refused = chat(&server, "/v1/ui/agui", &input).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.body.contains("no model"), "{}", refused.body);
+    let refused = chat(&server, path, &json!({ "messages": 7 })).await;
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_chat_of_the_ai_sdk_continues_its_message_with_the_results() {
+    let server = Server::start_default().await;
+    let tools = json!([{ "type": "function", "function": weather() }]);
+    let prompt = json!({ "type": "text", "text": "call weather with {\"city\":\"Ulm\"}" });
+    let mut body = json!({
+        "id": "chat-1", "trigger": "submit-message", "model": "scripted", "tools": tools,
+        "messages": [{ "id": "1", "role": "user", "parts": [prompt] }],
+    });
+    let path = "/v1/ui/ai-sdk";
+    let answer = chat(&server, path, &body).await;
+    assert_eq!(answer.header("x-vercel-ai-ui-message-stream"), "v1", "{}", answer.body);
+    assert!(answer.body.contains("data: [DONE]"), "{}", answer.body);
+    let chunks = frames(&answer);
+    let message = chunks[0]["messageId"].clone();
+    let find = |kind: &str| chunks.iter().find(|chunk| chunk["type"] == kind);
+    let call = find("tool-input-available").expect("a call");
+    assert_eq!(call["input"], json!({ "city": "Ulm" }));
+    assert_eq!(find("finish").expect("an end")["finishReason"], "tool-calls");
+    assert_eq!((find("tool-output-available"), find("tool-output-error")), (None, None));
+
+    let part = json!({
+        "type": "dynamic-tool", "toolName": "weather", "toolCallId": call["toolCallId"],
+        "state": "output-available", "input": call["input"], "output": "sunny",
+    });
+    let reply =
+        json!({ "id": message, "role": "assistant", "parts": [{ "type": "step-start" }, part] });
+    body["messages"].as_array_mut().expect("messages").push(reply);
+    let chunks = frames(&chat(&server, path, &body).await);
+    assert_eq!(chunks[0]["messageId"], message);
+    assert_eq!(texts(&chunks, "text-delta"), "The tool said: sunny");
+
+    let resumed = send(server.address, get("/v1/ui/ai-sdk/chat-1/stream", &token())).await;
+    assert_eq!(resumed.status, 204, "{}", resumed.body);
+    server.end().await;
+}
+
+/// An upstream that sends one stream.
+async fn upstream(stream: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut request = vec![0; 64 << 10];
+            let _ = socket.read(&mut request).await;
+            let head =
+                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            let _ = socket.write_all([head, stream].concat().as_bytes()).await;
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn a_route_repairs_calls_of_its_streams_only_if_it_should() {
+    const STREAM: &str = concat!(
+        "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"tool_calls\":",
+        "[{\"index\":0,\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{'a': 1,\"}}]}}]}\n\n",
+        "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
+        "data: [DONE]\n\n"
+    );
+    let address = upstream(STREAM).await;
+    for repair_streams in [false, true] {
+        let mut config = config();
+        let url = format!("http://{address}/v1");
+        let upstream = single_upstream("own", Format::OpenaiChat, Some(&url), UpstreamKey::None);
+        let upstream = Arc::new(upstream.expect("an upstream"));
+        config.routes = vec![Arc::new(ModelRoute {
+            model: "*".into(),
+            upstream: upstream.clone(),
+            agent: None,
+            upstream_model: None,
+            guard: GuardConfig { repair_streams, ..GuardConfig::default() },
+            context_window: None,
+            fallbacks: Vec::new(),
+        })];
+        config.upstreams = vec![upstream];
+        let server = Server::start(config).await;
+        let body = json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": "hi" }] });
+        let answer = chat(&server, "/v1/chat/completions", &body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let deltas = frames(&answer);
+        let calls = deltas.iter().map(|frame| &frame["choices"][0]["delta"]["tool_calls"][0]);
+        let calls: Vec<&Value> = calls.filter(|call| call.is_object()).collect();
+        let arguments: String =
+            calls.iter().filter_map(|call| call["function"]["arguments"].as_str()).collect();
+        let has_id = calls.iter().any(|call| call["id"].is_string());
+        let expected = if repair_streams { "{\"a\": 1}" } else { "{'a': 1," };
+        assert_eq!((arguments.as_str(), has_id), (expected, repair_streams));
+        let metrics = send(server.address, get("/metrics", &token())).await;
+        let count = format!("foxwedge_repaired_calls_total {}", u8::from(repair_streams));
+        assert!(metrics.body.contains(&count), "{}", metrics.body);
+        server.end().await;
+    }
+}
