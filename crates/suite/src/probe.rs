@@ -105,6 +105,9 @@ impl ProbeRequest {
             return Err("the format is that of a library".to_owned());
         };
         let rules = ProfileRules::new(vector.format, profile).ok_or("the profile is not known")?;
+        if rules.with_draft(&vector.input, |draft| draft.body.stateful)? {
+            return Err("it continues what is stored at the provider".to_owned());
+        }
         let (body, output_tokens) = request_body(vector, format, profile, model, &rules)?;
         if defects(&rules, &body)? != defects(&rules, &vector.input)? {
             return Err("as a request to this model it has other defects".to_owned());

@@ -16,7 +16,7 @@ pub use clauses::{ClauseDemand, DEMANDS, broken_clauses};
 pub use compare::{ModelBreach, ModelTally, compare};
 pub use draw::{HistoryTree, draw_history, draw_tree};
 pub use pairing::{HistoryPairing, ModelCall, ModelResult, ModelTurn, ResultFate};
-pub use repair::{RepairCost, least_cost, repair_cost, required_texts};
+pub use repair::{RepairCost, least_cost, moves, required_texts};
 
 /// A conversation: messages in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -102,7 +102,12 @@ impl AbstractHistory {
         let mut messages = Vec::new();
         for message in &self.0 {
             let mut open: Vec<AbstractPart> = Vec::new();
-            for part in &message.parts {
+            let mut parts = message.parts.clone();
+            if layout == HistoryLayout::Chat {
+                // The text of a message stands before its calls.
+                parts.sort_by_key(|part| matches!(part, AbstractPart::Call(_)));
+            }
+            for part in &parts {
                 let alone = match layout {
                     HistoryLayout::Blocks => false,
                     HistoryLayout::Chat => part.result_id().is_some(),

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{AbstractHistory, HistoryLayout, HistoryPairing, ResultFate, SenderSide};
+use super::{AbstractHistory, AbstractPart, HistoryLayout, HistoryPairing, ResultFate, SenderSide};
 
-/// A clause, the profiles that are known to demand it, and those of which it is only inferred.
-pub struct ClauseDemand {
-    /// The code: 101 is `FW101`.
-    pub code: u16,
-    /// Profiles with evidence.
-    pub known: &'static [&'static str],
-    /// Profiles without evidence.
-    pub inferred: &'static [&'static str],
-    broken: fn(&ClauseCase<'_>) -> bool,
-}
+/// A clause: its code, the profiles with evidence that they demand it, those of which it is only
+/// inferred, and whether a history breaks it.
+pub struct ClauseDemand(
+    pub u16,
+    pub &'static [&'static str],
+    pub &'static [&'static str],
+    fn(&ClauseCase<'_>) -> bool,
+);
 
 /// What a clause is about.
 struct ClauseCase<'c> {
@@ -33,26 +31,19 @@ const INTERACTIONS: &str = "gemini-interactions";
 const MISTRAL: &str = "mistral";
 const DEEPSEEK: &str = "deepseek";
 
-const fn demand(
-    code: u16,
-    known: &'static [&'static str],
-    inferred: &'static [&'static str],
-    broken: fn(&ClauseCase<'_>) -> bool,
-) -> ClauseDemand {
-    ClauseDemand { code, known, inferred, broken }
-}
-
 const PAIRED: &[&str] = &[CHAT, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, MISTRAL, DEEPSEEK];
 
 /// The clauses of the model.
-pub const DEMANDS: [ClauseDemand; 12] = [
-    demand(101, PAIRED, &[INTERACTIONS], |case| {
-        case.pairing.calls.iter().any(|call| !call.answered && !case.runs(call.turn))
+pub const DEMANDS: [ClauseDemand; 13] = [
+    ClauseDemand(101, PAIRED, &[INTERACTIONS], |case| {
+        case.pairing.calls.iter().any(|call| {
+            !call.answered && !(case.waiting && case.pairing.may_run(case.history, call.turn))
+        })
     }),
-    demand(102, PAIRED, &[INTERACTIONS], |case| {
+    ClauseDemand(102, PAIRED, &[INTERACTIONS], |case| {
         case.any_result(|_, fate| fate == ResultFate::Orphan)
     }),
-    demand(
+    ClauseDemand(
         103,
         &[RESPONSES, ANTHROPIC, GEMINI, BEDROCK, MISTRAL, DEEPSEEK],
         &[CHAT, INTERACTIONS],
@@ -67,13 +58,13 @@ pub const DEMANDS: [ClauseDemand; 12] = [
             })
         },
     ),
-    demand(
+    ClauseDemand(
         104,
         &[CHAT, ANTHROPIC, BEDROCK, MISTRAL],
         &[RESPONSES, GEMINI, INTERACTIONS, DEEPSEEK],
         |case| case.any_result(|_, fate| fate == ResultFate::Second),
     ),
-    demand(105, &[ANTHROPIC, GEMINI, BEDROCK], &[], |case| {
+    ClauseDemand(105, &[ANTHROPIC, GEMINI, BEDROCK], &[], |case| {
         case.any_result(|at, fate| match fate {
             ResultFate::Of(call) => {
                 case.pairing.turns[case.pairing.calls[call].turn].late.contains(&at)
@@ -81,10 +72,10 @@ pub const DEMANDS: [ClauseDemand; 12] = [
             ResultFate::Second | ResultFate::Orphan => false,
         })
     }),
-    demand(106, &[BEDROCK, MISTRAL, DEEPSEEK], &[], |case| {
+    ClauseDemand(106, &[BEDROCK, MISTRAL, DEEPSEEK], &[], |case| {
         case.pairing.turns.iter().any(|turn| turn.messages.len() > 1)
     }),
-    demand(
+    ClauseDemand(
         201,
         &[ANTHROPIC, MISTRAL],
         &[CHAT, RESPONSES, BEDROCK, INTERACTIONS, DEEPSEEK],
@@ -93,19 +84,26 @@ pub const DEMANDS: [ClauseDemand; 12] = [
             case.pairing.calls.iter().any(|call| !seen.insert((call.turn, call.id)))
         },
     ),
-    demand(305, &[ANTHROPIC, BEDROCK], &[GEMINI], |case| {
+    ClauseDemand(305, &[ANTHROPIC, BEDROCK], &[GEMINI], |case| {
         case.history.0.iter().any(|message| {
             let mut parts = message.parts.iter().skip_while(|part| part.result_id().is_some());
             message.side == SenderSide::User && parts.any(|part| part.result_id().is_some())
         })
     }),
-    demand(401, &[ANTHROPIC, GEMINI], &[BEDROCK], |case| {
+    ClauseDemand(306, &[], &[ANTHROPIC], |case| {
+        case.history.0.iter().any(|message| {
+            let mut parts =
+                message.parts.iter().skip_while(|part| !matches!(part, AbstractPart::Call(_)));
+            parts.any(|part| matches!(part, AbstractPart::Text(_)))
+        })
+    }),
+    ClauseDemand(401, &[ANTHROPIC, GEMINI], &[BEDROCK], |case| {
         let first = case.history.0.iter().find(|message| message.side != SenderSide::System);
         first.is_some_and(|message| {
             message.side == SenderSide::Model && (case.profile != GEMINI || message.has_calls())
         })
     }),
-    demand(402, &[GEMINI, BEDROCK], &[], |case| {
+    ClauseDemand(402, &[GEMINI, BEDROCK], &[], |case| {
         case.any_neighbors(|at, before, side| {
             let one_turn = case
                 .pairing
@@ -119,7 +117,7 @@ pub const DEMANDS: [ClauseDemand; 12] = [
                 && (case.profile != GEMINI || side == SenderSide::Model && calls)
         })
     }),
-    demand(404, &[MISTRAL, BEDROCK], &[], |case| {
+    ClauseDemand(404, &[MISTRAL, BEDROCK], &[], |case| {
         // On Bedrock only models of Mistral demand it.
         case.profile == MISTRAL
             && case.any_neighbors(|at, _, side| {
@@ -128,7 +126,7 @@ pub const DEMANDS: [ClauseDemand; 12] = [
                     && !case.history.0[at].is_result()
             })
     }),
-    demand(406, &[ANTHROPIC, GEMINI, BEDROCK, MISTRAL], &[], |case| {
+    ClauseDemand(406, &[ANTHROPIC, GEMINI, BEDROCK, MISTRAL], &[], |case| {
         let mut messages = case.history.0.iter().enumerate();
         messages.any(|(at, message)| {
             let before = at.checked_sub(1).map(|at| &case.history.0[at]);
@@ -153,11 +151,11 @@ pub fn broken_clauses(
     let history = &history.laid_out(layout);
     let pairing = HistoryPairing::new(history, layout);
     let case = ClauseCase { history, pairing, profile, waiting };
-    let broken = |profiles: fn(&ClauseDemand) -> &'static [&'static str]| {
-        let demanded = DEMANDS.iter().filter(|demand| profiles(demand).contains(&profile));
-        demanded.filter(|demand| (demand.broken)(&case)).map(|demand| demand.code).collect()
+    let broken = |of: fn(&ClauseDemand) -> &'static [&'static str]| {
+        let demanded = DEMANDS.iter().filter(|demand| of(demand).contains(&profile));
+        demanded.filter(|demand| demand.3(&case)).map(|demand| demand.0).collect()
     };
-    (broken(|demand| demand.known), broken(|demand| demand.inferred))
+    (broken(|demand| demand.1), broken(|demand| demand.2))
 }
 
 impl ClauseCase<'_> {
@@ -168,17 +166,5 @@ impl ClauseCase<'_> {
     fn any_neighbors(&self, broken: impl Fn(usize, SenderSide, SenderSide) -> bool) -> bool {
         let messages = &self.history.0;
         (1..messages.len()).any(|at| broken(at, messages[at - 1].side, messages[at].side))
-    }
-
-    /// Whether the calls of a turn may still be running: nothing but results of the last turn
-    /// follows.
-    fn runs(&self, turn: usize) -> bool {
-        let turns = &self.pairing.turns;
-        let Some(last) = turns.last() else { return false };
-        let mut rest = self.history.0[last.messages.end..].iter();
-        let only_results = rest.all(|it| it.side == SenderSide::System || it.is_result());
-        let in_a_row =
-            turns[turn..].windows(2).all(|pair| pair[0].messages.end == pair[1].messages.start);
-        self.waiting && only_results && in_a_row
     }
 }

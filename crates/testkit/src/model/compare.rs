@@ -13,8 +13,8 @@ use foxwedge_formats::{outline_options, read};
 use serde_json::Value;
 
 use super::{
-    AbstractHistory, AbstractPart, DEMANDS, HistoryLayout, SenderSide, broken_clauses, least_cost,
-    repair_cost, required_texts, wire,
+    AbstractHistory, AbstractPart, DEMANDS, HistoryLayout, HistoryPairing, RepairCost, ResultFate,
+    SenderSide, broken_clauses, least_cost, moves, required_texts, wire,
 };
 use crate::dialect::TestFormat;
 
@@ -72,6 +72,9 @@ pub fn compare(
         {
             continue;
         }
+        if !is_certain(&HistoryPairing::new(&history.laid_out(layout), layout)) {
+            continue;
+        }
         let case = ModelCase { history, profile, layout, waiting, format };
         tally.vectors += 1;
         case.judge(&wire::write(history, own).to_string(), tally)?;
@@ -98,15 +101,15 @@ impl ModelCase<'_> {
                 output: output.to_owned(),
             }))
         };
-        let (known, inferred) = self.broken(self.history);
-        let expected: BTreeSet<u16> = known.union(&inferred).copied().collect();
-        tally.valid += u64::from(expected.is_empty());
+        let expected = self.broken(self.history);
+        let is_valid = expected.0.is_empty() && expected.1.is_empty();
+        tally.valid += u64::from(is_valid);
         let found = self.engine_causes(input);
         if found != expected {
             return breach(format!("causes {found:?}, the model says {expected:?}"), "");
         }
         let output = self.engine_repair(input);
-        if expected.is_empty() {
+        if is_valid {
             if output != input {
                 return breach("a valid history was changed".to_owned(), &output);
             }
@@ -119,7 +122,7 @@ impl ModelCase<'_> {
             return breach(format!("the repair breaks {known:?} {inferred:?}"), &output);
         }
         for (_, part) in self.history.parts() {
-            let there = repaired.parts().any(|(_, other)| other == part || is_quote(part, other));
+            let there = repaired.parts().any(|(_, other)| is_kept(part, other));
             if !there {
                 return breach(format!("{part:?} is lost"), &output);
             }
@@ -154,14 +157,18 @@ impl ModelCase<'_> {
         CheckOptions { profile, rules: RuleSet::of(profile), policy }
     }
 
-    fn engine_causes(&self, input: &str) -> BTreeSet<u16> {
+    /// What the engine finds: errors, which are known, and warnings, which are inferred.
+    fn engine_causes(&self, input: &str) -> (BTreeSet<u16>, BTreeSet<u16>) {
         let options = self.options();
         let document = read(input, self.format, outline_options(options.profile)).expect("a list");
         let report = check(&document.draft, &options);
-        let errors = report.findings.iter().filter(|it| it.severity == Severity::Error);
-        let codes: BTreeSet<u16> = errors.map(|finding| finding.rule.code).collect();
         // What the model does not know, it does not judge.
-        codes.into_iter().filter(|code| DEMANDS.iter().any(|it| it.code == *code)).collect()
+        let known = |code: &u16| DEMANDS.iter().any(|demand| demand.0 == *code);
+        let of = |severity: Severity| {
+            let found = report.findings.iter().filter(|it| it.severity == severity);
+            found.map(|finding| finding.rule.code).filter(known).collect()
+        };
+        (of(Severity::Error), of(Severity::Warning))
     }
 
     fn engine_repair(&self, input: &str) -> String {
@@ -221,7 +228,45 @@ impl ModelCase<'_> {
     }
 }
 
-/// Whether a text repeats a result.
-fn is_quote(part: AbstractPart, other: AbstractPart) -> bool {
-    matches!((part, other), (AbstractPart::Result(_, one), AbstractPart::Quote(two)) if one == two)
+/// Whether the specification says which result belongs to which call. If several calls share an id,
+/// it does while they are in different rows, and each result of that id is in the place of a call.
+fn is_certain(pairing: &HistoryPairing) -> bool {
+    let HistoryPairing { turns, calls, results } = pairing;
+    let twins = calls.iter().enumerate().any(|(at, call)| {
+        calls[..at].iter().any(|other| {
+            let one_row = turns[other.turn].home.start == turns[call.turn].home.start;
+            other.id == call.id && other.message != call.message && one_row
+        })
+    });
+    let shared = |id: u8| calls.iter().filter(|call| call.id == id).count() > 1;
+    let in_place = results.iter().filter(|result| shared(result.id)).all(|result| {
+        let ResultFate::Of(call) = result.fate else { return false };
+        turns[calls[call].turn].home.contains(&result.message)
+    });
+    !twins && in_place
+}
+
+/// What an engine changed, from a history to its repair.
+fn repair_cost(before: &AbstractHistory, after: &AbstractHistory) -> RepairCost {
+    let after: Vec<(SenderSide, AbstractPart)> = after.parts().collect();
+    let count =
+        |wanted: fn(&AbstractPart) -> bool| after.iter().filter(|(_, part)| wanted(part)).count();
+    let is_result = |part: &AbstractPart| matches!(part, AbstractPart::Result(..));
+    let results = before.parts().filter(|(_, part)| is_result(part)).count();
+    RepairCost {
+        placeholders: count(|part| matches!(part, AbstractPart::Placeholder(_))),
+        strays: results.saturating_sub(count(is_result)),
+        moves: moves(before, &after),
+        fillers: count(|part| matches!(part, AbstractPart::Filler)),
+    }
+}
+
+/// Whether a part of a repair is one of the input. A result may be text, and an id another one.
+fn is_kept(part: AbstractPart, other: AbstractPart) -> bool {
+    match (part, other) {
+        (AbstractPart::Result(_, one), AbstractPart::Quote(two) | AbstractPart::Result(_, two)) => {
+            one == two
+        }
+        (one, two) => one == two,
+    }
 }

@@ -43,8 +43,8 @@ pub struct ModelResult {
     pub message: usize,
     /// The id of its call.
     pub id: u8,
-    /// Its number; none for a placeholder.
-    pub number: Option<u32>,
+    /// Its number; 0 for a placeholder.
+    pub number: u32,
     /// The call that it belongs to.
     pub fate: ResultFate,
 }
@@ -72,20 +72,13 @@ impl HistoryPairing {
                     (AbstractPart::Call(id), Some(turn)) => {
                         calls.push(ModelCall { message: at, turn, id: *id, answered: false });
                     }
-                    (AbstractPart::Result(id, number), _) => {
-                        let number = Some(*number);
+                    (AbstractPart::Result(id, _) | AbstractPart::Placeholder(id), _) => {
+                        let number =
+                            if let AbstractPart::Result(_, number) = part { *number } else { 0 };
                         results.push(ModelResult {
                             message: at,
                             id: *id,
                             number,
-                            fate: ResultFate::Orphan,
-                        });
-                    }
-                    (AbstractPart::Placeholder(id), _) => {
-                        results.push(ModelResult {
-                            message: at,
-                            id: *id,
-                            number: None,
                             fate: ResultFate::Orphan,
                         });
                     }
@@ -99,9 +92,10 @@ impl HistoryPairing {
             pairing.join(at, fate);
         }
         for at in 0..pairing.results.len() {
-            if pairing.results[at].fate == ResultFate::Orphan {
-                let fate = pairing.next_call(history, at);
-                pairing.join(at, fate);
+            if !matches!(pairing.results[at].fate, ResultFate::Of(_))
+                && let Some(call) = pairing.next_call(history, at)
+            {
+                pairing.join(at, ResultFate::Of(call));
             }
         }
         if layout != HistoryLayout::Items {
@@ -115,6 +109,16 @@ impl HistoryPairing {
         if let ResultFate::Of(call) = fate {
             self.calls[call].answered = true;
         }
+    }
+
+    /// Whether the calls of a turn may still be running: it is the last one, or in a row with it, and
+    /// only results and instructions follow.
+    pub fn may_run(&self, history: &AbstractHistory, turn: usize) -> bool {
+        let Some(last) = self.turns.last() else { return false };
+        let mut rest = history.0[last.messages.end..].iter();
+        let mut pairs = self.turns[turn..].windows(2);
+        rest.all(|it| it.side == SenderSide::System || it.is_result())
+            && pairs.all(|pair| pair[0].messages.end == pair[1].messages.start)
     }
 
     /// The turn in whose place a message stands.
@@ -146,21 +150,19 @@ impl HistoryPairing {
 
     /// A result before its call belongs to the next turn, if only results and instructions stand
     /// between.
-    fn next_call(&self, history: &AbstractHistory, result: usize) -> ResultFate {
+    fn next_call(&self, history: &AbstractHistory, result: usize) -> Option<usize> {
         let ModelResult { message, id, .. } = self.results[result];
         let model = |at: &usize| history.0[*at].side == SenderSide::Model;
-        let Some(start) = (message + 1..history.0.len()).find(model) else {
-            return ResultFate::Orphan;
-        };
+        let start = (message + 1..history.0.len()).find(model)?;
         let mut between = history.0[message + 1..start].iter();
         if !between.all(|it| it.side == SenderSide::System || it.is_result()) {
-            return ResultFate::Orphan;
+            return None;
         }
         let end = (start..history.0.len()).find(|at| !model(at)).unwrap_or(history.0.len());
         let open = |call: &ModelCall| {
             call.id == id && !call.answered && (start..end).contains(&call.message)
         };
-        self.calls.iter().position(open).map_or(ResultFate::Orphan, ResultFate::Of)
+        self.calls.iter().position(open)
     }
 
     /// Of several calling messages in a row, the first ones are turns of their own until one of

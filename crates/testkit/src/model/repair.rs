@@ -4,7 +4,10 @@
 //! every stray result one quotation, every other change one. [`least_cost`] is what the
 //! specification needs; an engine may not need more.
 
-use super::{AbstractHistory, AbstractPart, HistoryLayout, HistoryPairing, ResultFate, SenderSide};
+use super::{
+    AbstractHistory, AbstractPart, HistoryLayout, HistoryPairing, ModelCall, ModelResult,
+    ResultFate, SenderSide,
+};
 
 /// What a repair changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,24 +31,46 @@ pub fn least_cost(
     layout: HistoryLayout,
     waiting: bool,
 ) -> RepairCost {
-    let history = history.laid_out(layout);
-    let pairing = HistoryPairing::new(&history, layout);
-    let (known, inferred) = super::broken_clauses(&history, profile, layout, waiting);
-    let broken = |code: u16| known.contains(&code) || inferred.contains(&code);
-    let keeps_place = profile == "openai-responses";
-    let mut repaired: Vec<(SenderSide, AbstractPart)> = Vec::new();
+    let history = &history.laid_out(layout);
+    let pairing = &HistoryPairing::new(history, layout);
+    // A turn of several messages may stay one, or be parted into turns with results of their own.
+    let several = pairing.turns.iter().any(|turn| turn.messages.len() > 1);
+    let ways: &[bool] = if several { &[false, true] } else { &[false] };
+    let costs = ways.iter().map(|parted| cost_of(history, pairing, profile, waiting, *parted));
+    costs.max_by_key(|cost| cost.moves).unwrap_or_default()
+}
+
+fn cost_of(
+    history: &AbstractHistory,
+    pairing: &HistoryPairing,
+    profile: &str,
+    waiting: bool,
+    parted: bool,
+) -> RepairCost {
+    // Results belong behind their turn; in one that is parted, behind the message of their call.
+    let place = |call: &ModelCall| match parted {
+        true => call.message,
+        false => pairing.turns[call.turn].messages.end - 1,
+    };
+    // OpenAI accepts an output anywhere behind its call.
+    let stays = |call: &ModelCall, at: usize| profile == "openai-responses" && call.message < at;
+    // For Mistral, instructions behind a call become a text of the user, which ends the wait.
+    let mut tail = history.0.iter().rev().take_while(|it| it.side != SenderSide::Model);
+    let ended = profile == "mistral" && tail.any(|it| it.side == SenderSide::System);
+    let waits = waiting && !ended;
     let mut cost = RepairCost::default();
+    let mut repaired: Vec<(SenderSide, AbstractPart)> = Vec::new();
     let mut results = pairing.results.iter();
     for (at, message) in history.0.iter().enumerate() {
-        for part in &message.parts {
+        let mut parts = message.parts.clone();
+        if profile == "anthropic" {
+            // Calls come last in their message.
+            parts.sort_by_key(|part| matches!(part, AbstractPart::Call(_)));
+        }
+        for part in &parts {
             let fate = part.result_id().and_then(|_| results.next()).map(|result| result.fate);
             match (fate, part) {
-                (Some(ResultFate::Of(call)), _)
-                    if keeps_place && pairing.calls[call].message < at =>
-                {
-                    repaired.push((message.side, *part));
-                }
-                (Some(ResultFate::Of(_)), _) => {}
+                (Some(ResultFate::Of(call)), _) if !stays(&pairing.calls[call], at) => {}
                 (
                     Some(ResultFate::Second | ResultFate::Orphan),
                     AbstractPart::Result(_, number),
@@ -56,53 +81,54 @@ pub fn least_cost(
                 _ => repaired.push((message.side, *part)),
             }
         }
-        let ended = |turn: &super::ModelTurn| turn.messages.end == at + 1;
-        for turn in (0..pairing.turns.len()).filter(|turn| ended(&pairing.turns[*turn])) {
-            for result in &pairing.results {
-                let ResultFate::Of(call) = result.fate else { continue };
-                let call = &pairing.calls[call];
-                let stays = keeps_place && call.message < result.message;
-                if let Some(number) = result.number.filter(|_| call.turn == turn && !stays) {
-                    repaired.push((SenderSide::User, AbstractPart::Result(result.id, number)));
-                }
-            }
-            let open = pairing.calls.iter().filter(|call| call.turn == turn && !call.answered);
-            for call in open.filter(|_| broken(101)) {
-                cost.placeholders += 1;
-                repaired.push((SenderSide::User, AbstractPart::Placeholder(call.id)));
+        // Those in their place keep their order; each other one comes before the first of them that
+        // belongs to a later call.
+        let mut behind: Vec<(usize, AbstractPart)> = Vec::new();
+        let here = |result: &&ModelResult| matches!(result.fate, ResultFate::Of(call) if place(&pairing.calls[call]) == at);
+        for result in pairing.results.iter().filter(here) {
+            let ResultFate::Of(index) = result.fate else { continue };
+            let call = &pairing.calls[index];
+            if pairing.turns[call.turn].home.contains(&result.message)
+                && !stays(call, result.message)
+            {
+                behind.push((index, AbstractPart::Result(result.id, result.number)));
             }
         }
+        for (index, call) in pairing.calls.iter().enumerate().filter(|(_, it)| place(it) == at) {
+            let result = pairing.results.iter().find(|it| it.fate == ResultFate::Of(index));
+            let part = match result {
+                Some(result) if stays(call, result.message) => continue,
+                Some(_) if behind.iter().any(|(other, _)| *other == index) => continue,
+                Some(result) => AbstractPart::Result(result.id, result.number),
+                None if waits && pairing.may_run(history, call.turn) => continue,
+                None => {
+                    cost.placeholders += 1;
+                    AbstractPart::Placeholder(call.id)
+                }
+            };
+            let later = behind.iter().position(|(other, _)| *other > index);
+            behind.insert(later.unwrap_or(behind.len()), (index, part));
+        }
+        let behind = behind.into_iter().map(|(_, part)| part);
+        repaired.extend(behind.map(|part| (SenderSide::User, part)));
     }
-    cost.moves = moves(&history, &repaired);
+    cost.moves = moves(history, &repaired);
     cost.fillers = fillers(&repaired, profile);
     cost
 }
 
-/// What an engine changed, from a history to its repair.
-pub fn repair_cost(before: &AbstractHistory, after: &AbstractHistory) -> RepairCost {
-    let after: Vec<(SenderSide, AbstractPart)> = after.parts().collect();
-    let count =
-        |wanted: fn(&AbstractPart) -> bool| after.iter().filter(|(_, part)| wanted(part)).count();
-    let is_result = |part: &AbstractPart| matches!(part, AbstractPart::Result(..));
-    let results = before.parts().filter(|(_, part)| is_result(part)).count();
-    RepairCost {
-        placeholders: count(|part| matches!(part, AbstractPart::Placeholder(_))),
-        strays: results.saturating_sub(count(|part| matches!(part, AbstractPart::Result(..)))),
-        moves: moves(before, &after),
-        fillers: count(|part| matches!(part, AbstractPart::Filler)),
-    }
-}
-
 /// Parts of both that do not keep their order: all but a longest common subsequence. Instructions
 /// may stand anywhere.
-fn moves(before: &AbstractHistory, after: &[(SenderSide, AbstractPart)]) -> usize {
-    let stays = |part: &AbstractPart| {
-        matches!(part, AbstractPart::Text(_) | AbstractPart::Call(_) | AbstractPart::Result(..))
+pub fn moves(before: &AbstractHistory, after: &[(SenderSide, AbstractPart)]) -> usize {
+    let identity = |part: AbstractPart| match part {
+        AbstractPart::Text(number) | AbstractPart::Result(_, number) => Some((number, 0)),
+        AbstractPart::Call(id) => Some((0, id)),
+        AbstractPart::Placeholder(_) | AbstractPart::Quote(_) | AbstractPart::Filler => None,
     };
-    let spoken = before.parts().filter(|(side, part)| *side != SenderSide::System && stays(part));
-    let before: Vec<AbstractPart> = spoken.map(|(_, part)| part).collect();
-    let after: Vec<AbstractPart> =
-        after.iter().map(|(_, part)| *part).filter(|part| before.contains(part)).collect();
+    let spoken = before.parts().filter(|(side, _)| *side != SenderSide::System);
+    let before: Vec<(u32, u8)> = spoken.filter_map(|(_, part)| identity(part)).collect();
+    let after = after.iter().filter_map(|(_, part)| identity(*part));
+    let after: Vec<(u32, u8)> = after.filter(|part| before.contains(part)).collect();
     let mut row = vec![0; after.len() + 1];
     for one in &before {
         let mut diagonal = 0;
@@ -116,26 +142,26 @@ fn moves(before: &AbstractHistory, after: &[(SenderSide, AbstractPart)]) -> usiz
 }
 
 /// Texts that roles demand: a user before the model, and for Mistral the model between a result and
-/// the user.
+/// the user. Instructions behind a result become a text of the user there.
 fn fillers(parts: &[(SenderSide, AbstractPart)], profile: &str) -> usize {
-    let mut spoken = parts.iter().filter(|(side, _)| *side != SenderSide::System);
-    let first = spoken.next();
-    let opens = first.is_some_and(|(side, part)| match profile {
-        "anthropic" | "bedrock" => *side == SenderSide::Model,
-        "gemini" => matches!(part, AbstractPart::Call(_)),
+    let spoken = parts.iter().skip_while(|(side, _)| *side == SenderSide::System);
+    let mut opening = spoken.take_while(|(side, _)| *side == SenderSide::Model).peekable();
+    let opens = match profile {
+        "anthropic" | "bedrock" => opening.peek().is_some(),
+        "gemini" => opening.any(|(_, part)| matches!(part, AbstractPart::Call(_))),
         _ => false,
-    });
+    };
     let after_result = parts.windows(2).filter(|pair| {
-        let speaks = pair[1].0 == SenderSide::User && pair[1].1.result_id().is_none();
+        let speaks = pair[1].0 != SenderSide::Model && pair[1].1.result_id().is_none();
         profile == "mistral" && pair[0].1.result_id().is_some() && speaks
     });
     usize::from(opens) + after_result.count()
 }
 
-/// What a cut must keep: instructions, and the last request of the user.
+/// What a cut must keep: instructions at the beginning, and the last request of the user.
 pub fn required_texts(history: &AbstractHistory) -> Vec<AbstractPart> {
-    let texts = || history.parts().filter(|(_, part)| matches!(part, AbstractPart::Text(_)));
-    let last = texts().filter(|(side, _)| *side == SenderSide::User).last();
-    let system = texts().filter(|(side, _)| *side == SenderSide::System);
-    system.chain(last).map(|(_, part)| part).collect()
+    let is_text = |(_, part): &(SenderSide, AbstractPart)| matches!(part, AbstractPart::Text(_));
+    let leading = history.parts().take_while(|(side, _)| *side == SenderSide::System);
+    let of_user = history.parts().filter(|(side, _)| *side == SenderSide::User);
+    leading.chain(of_user.filter(is_text).last()).map(|(_, part)| part).collect()
 }

@@ -131,9 +131,12 @@ fn call(id: &Value, other: &Value) -> AbstractPart {
     AbstractPart::Call(read_id(if id.is_null() { other } else { id }))
 }
 
-/// The number of an id; 0 for one that is not ours.
+/// The number of an id. One that the engine wrote gets a number from its letters; two of them in one
+/// history are hardly the same.
 fn read_id(id: &Value) -> u8 {
-    id.as_str().and_then(|id| id.strip_prefix("call00")?.parse().ok()).unwrap_or(0)
+    let id = id.as_str().unwrap_or_default();
+    let ours = id.strip_prefix("call00").and_then(|number| number.parse().ok());
+    ours.unwrap_or_else(|| 200 + id.bytes().map(u32::from).sum::<u32>() as u8 % 50)
 }
 
 fn result(id: &Value, content: &Value) -> AbstractPart {
