@@ -6,7 +6,7 @@
 
 use super::{
     AbstractHistory, AbstractPart, HistoryLayout, HistoryPairing, ModelCall, ModelResult,
-    ResultFate, SenderSide,
+    ResultFate, SenderSide, broken_clauses,
 };
 
 /// What a repair changed.
@@ -33,10 +33,14 @@ pub fn least_cost(
 ) -> RepairCost {
     let history = &history.laid_out(layout);
     let pairing = &HistoryPairing::new(history, layout);
+    // Instructions that are not allowed behind a call become a text of the user: the wait ends.
+    let mut tail = history.0.iter().rev().take_while(|it| it.side != SenderSide::Model);
+    let refused = broken_clauses(history, profile, layout, waiting).0.contains(&406);
+    let waits = waiting && !(refused && tail.any(|it| it.side == SenderSide::System));
     // A turn of several messages may stay one, or be parted into turns with results of their own.
     let several = pairing.turns.iter().any(|turn| turn.messages.len() > 1);
     let ways: &[bool] = if several { &[false, true] } else { &[false] };
-    let costs = ways.iter().map(|parted| cost_of(history, pairing, profile, waiting, *parted));
+    let costs = ways.iter().map(|parted| cost_of(history, pairing, profile, waits, *parted));
     costs.max_by_key(|cost| cost.moves).unwrap_or_default()
 }
 
@@ -44,7 +48,7 @@ fn cost_of(
     history: &AbstractHistory,
     pairing: &HistoryPairing,
     profile: &str,
-    waiting: bool,
+    waits: bool,
     parted: bool,
 ) -> RepairCost {
     // Results belong behind their turn; in one that is parted, behind the message of their call.
@@ -54,10 +58,6 @@ fn cost_of(
     };
     // OpenAI accepts an output anywhere behind its call.
     let stays = |call: &ModelCall, at: usize| profile == "openai-responses" && call.message < at;
-    // For Mistral, instructions behind a call become a text of the user, which ends the wait.
-    let mut tail = history.0.iter().rev().take_while(|it| it.side != SenderSide::Model);
-    let ended = profile == "mistral" && tail.any(|it| it.side == SenderSide::System);
-    let waits = waiting && !ended;
     let mut cost = RepairCost::default();
     let mut repaired: Vec<(SenderSide, AbstractPart)> = Vec::new();
     let mut results = pairing.results.iter();
