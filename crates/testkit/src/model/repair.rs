@@ -61,7 +61,14 @@ fn cost_of(
     let mut cost = RepairCost::default();
     let mut repaired: Vec<(SenderSide, AbstractPart)> = Vec::new();
     let mut results = pairing.results.iter();
+    let open = pairing.calls.iter().rfind(|call| !call.answered).filter(|_| waits);
+    let running = open.filter(|call| pairing.may_run(history, call.turn));
+    let running = running.map(|call| &pairing.turns[call.turn].messages);
+    let mut before_running = 0;
     for (at, message) in history.0.iter().enumerate() {
+        if running.is_some_and(|turn| turn.start == at) {
+            before_running = repaired.len();
+        }
         let mut parts = message.parts.clone();
         if profile == "anthropic" {
             // Calls come last in their message.
@@ -76,7 +83,10 @@ fn cost_of(
                     AbstractPart::Result(_, number),
                 ) => {
                     cost.strays += 1;
-                    repaired.push((SenderSide::User, AbstractPart::Quote(*number)));
+                    // A text behind calls that run would end their wait.
+                    let place = running.filter(|turn| turn.end <= at).map(|_| before_running);
+                    let quote = (SenderSide::User, AbstractPart::Quote(*number));
+                    repaired.insert(place.unwrap_or(repaired.len()), quote);
                 }
                 _ => repaired.push((message.side, *part)),
             }
