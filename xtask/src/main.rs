@@ -31,6 +31,9 @@ usage: cargo xtask <task>
   generate [--check]  writes docs/rules and docs/catalogue.md from the rules; or says if they are old
   suite [--check | --write]
                       says whether the vectors of the integrity suite are current and our engine passes them; or writes them
+  suite model [--cases N] [--seed S] [--threads T]
+                      compares our engine with the small specification in crates/testkit/src/model, on N vectors
+  suite page FOLDER   writes the suite as a static page, with the runner as WebAssembly
   suite report FOLDER [--foxwedge BINARY]
                       runs the engines that suite/adapters/install.sh put into FOLDER, and writes suite/REPORT.md
   transcript [--write]

@@ -4,6 +4,8 @@
 mod evidence;
 mod ids;
 mod laws;
+mod model;
+mod page;
 mod report;
 mod sources;
 mod specification;
@@ -31,10 +33,10 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         [] | ["--check"] => check(),
         ["--write"] => write(),
         ["report", rest @ ..] => report::write(rest),
-        _ => {
-            Err("usage: cargo xtask suite [--check | --write | report FOLDER [--foxwedge BINARY]]"
-                .to_owned())
-        }
+        ["model", rest @ ..] => model::run(rest),
+        ["page", folder] => page::build(Path::new(folder)),
+        _ => Err("usage: cargo xtask suite [--check | --write | model [--cases N] | page FOLDER | report FOLDER [--foxwedge BINARY]]"
+            .to_owned()),
     }
 }
 

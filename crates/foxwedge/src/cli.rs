@@ -22,6 +22,7 @@ mod scripted;
 mod chat;
 mod mcp;
 mod rpc;
+mod probe;
 mod suite;
 #[cfg(test)]
 mod manual;
@@ -30,6 +31,7 @@ pub(crate) use chat::{AgentArgs, ChatArgs};
 pub(crate) use compact::CompactArgs;
 pub(crate) use convert::{ConversionKind, ConversionTarget, ConvertArgs, ConvertToolMode};
 pub(crate) use mcp::{McpAction, McpArgs};
+pub(crate) use probe::{ProbeAction, ProbeArgs};
 pub(crate) use repair::{FixArgs, RepairArgs};
 pub(crate) use rpc::RpcArgs;
 pub(crate) use runs::{
@@ -164,6 +166,8 @@ pub(crate) enum CliCommand {
     Hook,
     /// Test any engine that checks, repairs or cuts histories
     Suite(SuiteArgs),
+    /// Ask a provider whether it accepts vectors of the suite, with your key
+    Probe(Box<ProbeArgs>),
     /// Watch a broken session being found and repaired, in thirty seconds
     Demo(DemoArgs),
     /// Print shell completions

@@ -29,5 +29,6 @@ pub(crate) mod explain;
 pub(crate) mod rpc;
 pub(crate) mod hook;
 pub(crate) mod suite;
+pub(crate) mod probe;
 pub(crate) mod completions;
 pub(crate) mod man;

@@ -73,6 +73,7 @@ fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
         CliCommand::Rpc(args) => command::rpc::run(args),
         CliCommand::Hook => command::hook::run(),
         CliCommand::Suite(args) => command::suite::run(args),
+        CliCommand::Probe(args) => command::probe::run(*args),
         CliCommand::Demo(args) => match demo::run(&args) {
             // The reader closed the pipe, which is not an error.
             Err(error) if is_broken_pipe(&error) => Ok(ExitCode::SUCCESS),

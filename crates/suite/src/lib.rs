@@ -34,17 +34,24 @@ mod conservation;
 mod protocol;
 mod reference_engine;
 mod suite_run;
+mod session;
 mod expectations;
 mod output;
+mod probe;
 
 pub use expectations::{ExpectationDifference, ExpectedFailures};
 pub use history_format::{HistoryFormat, ProfileRules};
 pub use judge::judge_answer;
 pub use laws::{CallLaw, KeptResult, RepairLaws, SideText};
 pub use output::{badge_svg, json_report, junit_report, text_table};
+pub use probe::{
+    ProbeEvidence, ProbeFile, ProbeOutcome, ProbeRequest, ProbeVerdict, contradicts,
+    merge_evidence, probe_vectors,
+};
 pub use protocol::{EngineAnswer, EngineReply, SuiteEngine, SuiteQuestion};
 pub use reading::{HistoryItem, HistoryReading, HistorySide, ItemContent};
-pub use reference_engine::ReferenceEngine;
+pub use reference_engine::{ReferenceEngine, answer_line};
+pub use session::SuiteSession;
 pub use suite_run::{
     LawBreach, QuestionFilter, QuestionOutcome, QuestionResult, SuiteLaw, SuiteResults, run_suite,
 };

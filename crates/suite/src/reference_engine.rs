@@ -13,6 +13,8 @@ use foxwedge_formats::{
     stream::{StreamLimits, StreamWatcher},
 };
 
+use serde::Deserialize;
+
 use crate::{
     EngineAnswer, EngineReply, HistoryFormat, ProfileRules, SuiteEngine, SuiteQuestion, SuiteTrack,
 };
@@ -38,6 +40,39 @@ impl SuiteEngine for ReferenceEngine {
         };
         let engine = Some(concat!("foxwedge ", env!("CARGO_PKG_VERSION")).to_owned());
         EngineReply { answer: answer.unwrap_or_else(EngineAnswer::Failed), engine }
+    }
+}
+
+/// A question, as an engine reads it.
+#[derive(Deserialize)]
+struct QuestionLine {
+    id: String,
+    track: SuiteTrack,
+    format: HistoryFormat,
+    profile: String,
+    input: String,
+    target: Option<HistoryFormat>,
+    keep: Option<usize>,
+}
+
+/// The answer of this project's engine to a line of the protocol.
+pub fn answer_line(line: &str) -> String {
+    match serde_json::from_str::<QuestionLine>(line) {
+        Ok(QuestionLine { id, track, format, profile, input, target, keep }) => {
+            let question = SuiteQuestion {
+                id: &id,
+                track,
+                format,
+                profile: &profile,
+                input: &input,
+                target,
+                keep,
+            };
+            ReferenceEngine.ask(&question).line(&id)
+        }
+        Err(error) => {
+            EngineReply::new(EngineAnswer::Failed(format!("not a question: {error}"))).line("")
+        }
     }
 }
 

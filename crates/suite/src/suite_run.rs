@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::{
-    EngineAnswer, HistoryFormat, SuiteEngine, SuiteLevel, SuiteQuestion, SuiteTrack, SuiteVector,
-    SuiteVerdict, judge_answer,
+    EngineAnswer, EngineReply, HistoryFormat, SuiteEngine, SuiteLevel, SuiteQuestion, SuiteTrack,
+    SuiteVector, SuiteVerdict, judge_answer,
 };
 
 /// What an engine must keep to. The names are part of the protocol.
@@ -161,7 +161,7 @@ pub struct QuestionFilter {
 }
 
 impl QuestionFilter {
-    fn takes(&self, vector: &SuiteVector, track: SuiteTrack, profile: &str) -> bool {
+    pub(crate) fn takes(&self, vector: &SuiteVector, track: SuiteTrack, profile: &str) -> bool {
         (self.ids.is_empty() || self.ids.contains(&vector.id))
             && (self.tracks.is_empty() || self.tracks.contains(&track))
             && (self.levels.is_empty() || self.levels.contains(&vector.level))
@@ -203,15 +203,21 @@ impl SuiteResults {
     }
 }
 
-/// Asks every question that the filter takes. `observe` sees each result as it comes.
-pub fn run_suite(
+/// A question by its place: the vector, the track and the profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct AskedQuestion {
+    pub(crate) vector: usize,
+    pub(crate) track: SuiteTrack,
+    pub(crate) profile: String,
+}
+
+/// The questions that the filter takes, and the number of those that have no evidence.
+pub(crate) fn select_questions(
     vectors: &[SuiteVector],
-    engine: &mut dyn SuiteEngine,
     filter: &QuestionFilter,
-    mut observe: impl FnMut(&QuestionResult),
-) -> SuiteResults {
-    let mut results = SuiteResults::default();
-    for vector in vectors {
+) -> (Vec<AskedQuestion>, usize) {
+    let (mut questions, mut unknown) = (Vec::new(), 0);
+    for (at, vector) in vectors.iter().enumerate() {
         for &track in &vector.tracks {
             for (profile, known) in &vector.verdicts {
                 let undecided = track == SuiteTrack::Repair && known.needs_decision;
@@ -219,32 +225,60 @@ pub fn run_suite(
                     continue;
                 }
                 if known.verdict == SuiteVerdict::Unknown {
-                    results.unknown += 1;
+                    unknown += 1;
                     continue;
                 }
-                let question = SuiteQuestion::new(vector, track, profile);
-                let reply = engine.ask(&question);
-                let outcome = match &reply.answer {
-                    EngineAnswer::Skip(_) => QuestionOutcome::Skipped,
-                    answer => match judge_answer(vector, &question, answer, engine) {
-                        breaches if breaches.is_empty() => QuestionOutcome::Passed,
-                        breaches => QuestionOutcome::Failed(breaches),
-                    },
-                };
-                results.engine = results.engine.take().or(reply.engine);
-                let result = QuestionResult {
-                    id: vector.id.clone(),
-                    title: vector.title.clone(),
-                    level: vector.level,
-                    format: vector.format,
-                    track,
-                    profile: profile.clone(),
-                    outcome,
-                };
-                observe(&result);
-                results.questions.push(result);
+                questions.push(AskedQuestion { vector: at, track, profile: profile.clone() });
             }
         }
+    }
+    (questions, unknown)
+}
+
+impl SuiteResults {
+    /// Judges an answer and keeps the result.
+    pub(crate) fn add(
+        &mut self,
+        vector: &SuiteVector,
+        question: &SuiteQuestion<'_>,
+        reply: EngineReply,
+        engine: &mut dyn SuiteEngine,
+    ) {
+        let outcome = match &reply.answer {
+            EngineAnswer::Skip(_) => QuestionOutcome::Skipped,
+            answer => match judge_answer(vector, question, answer, engine) {
+                breaches if breaches.is_empty() => QuestionOutcome::Passed,
+                breaches => QuestionOutcome::Failed(breaches),
+            },
+        };
+        self.engine = self.engine.take().or(reply.engine);
+        self.questions.push(QuestionResult {
+            id: vector.id.clone(),
+            title: vector.title.clone(),
+            level: vector.level,
+            format: vector.format,
+            track: question.track,
+            profile: question.profile.to_owned(),
+            outcome,
+        });
+    }
+}
+
+/// Asks every question that the filter takes. `observe` sees each result as it comes.
+pub fn run_suite(
+    vectors: &[SuiteVector],
+    engine: &mut dyn SuiteEngine,
+    filter: &QuestionFilter,
+    mut observe: impl FnMut(&QuestionResult),
+) -> SuiteResults {
+    let (questions, unknown) = select_questions(vectors, filter);
+    let mut results = SuiteResults { unknown, ..SuiteResults::default() };
+    for asked in &questions {
+        let Some(vector) = vectors.get(asked.vector) else { continue };
+        let question = SuiteQuestion::new(vector, asked.track, &asked.profile);
+        let reply = engine.ask(&question);
+        results.add(vector, &question, reply, engine);
+        results.questions.last().into_iter().for_each(&mut observe);
     }
     results
 }

@@ -18,6 +18,7 @@ pub mod hostile;
 mod link_names;
 mod mutate_sessions;
 pub mod laws;
+pub mod model;
 pub mod runs;
 
 pub use counter::ByteTokenCounter;

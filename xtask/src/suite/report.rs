@@ -35,6 +35,8 @@ pub(super) fn write(arguments: &[&str]) -> Outcome {
         println!("{}: {} of {} passed", engine.name, result["passed"], count(&result));
         results.push((engine, result));
     }
+    let path = root().join("suite/report.svg");
+    fs::write(&path, plot(&results)).map_err(|error| format!("{}: {error}", path.display()))?;
     let path = root().join("suite/REPORT.md");
     fs::write(&path, report(&results)).map_err(|error| format!("{}: {error}", path.display()))
 }
@@ -89,7 +91,10 @@ fn report(results: &[(EngineEntry, Value)]) -> String {
          thirty lines in [`adapters/`](adapters/) passes each question to the documented or internal function that the\n\
          package itself uses for this purpose, and returns what it returns. It skips what the engine was not made for:\n\
          other formats, other tracks, content that the adapter cannot carry over. Skipped questions are not counted.\n\
-         No provider was asked anything, and no engine used the network.\n\n\
+         No provider was asked anything, and no engine used the network. Claude Code and Codex are programs: they resume\n\
+         a session that holds the history, and what they send to a server in the adapter is their answer. The last two\n\
+         rows are the packages of this repository.\n\n\
+         ![Share of questions passed, by engine](report.svg)\n\n\
          To reproduce: `suite/adapters/install.sh FOLDER`, then `cargo xtask suite report FOLDER`.\n\n\
          ## Results\n\n\
          | engine | versions | asked | passed | failed | skipped | laws broken |\n|---|---|---|---|---|---|---|\n"
@@ -158,6 +163,33 @@ fn report(results: &[(EngineEntry, Value)]) -> String {
     text
 }
 
+/// A bar for each engine: passed and failed among the questions it answered, and how many these are.
+fn plot(results: &[(EngineEntry, Value)]) -> String {
+    const ROW: u64 = 22;
+    const WIDTH: u64 = 400;
+    let height = results.len() as u64 * ROW + 10;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\" height=\"{height}\" role=\"img\" \
+         aria-label=\"Share of questions passed, by engine\" font-family=\"Verdana,sans-serif\" font-size=\"12\">\n\
+         <rect width=\"760\" height=\"{height}\" fill=\"#fff\"/>\n"
+    );
+    for (at, (engine, result)) in results.iter().enumerate() {
+        let (passed, asked) = (result["passed"].as_u64().unwrap_or(0), count(result));
+        let (y, text) = (at as u64 * ROW + 5, at as u64 * ROW + 19);
+        let width = (passed * WIDTH).checked_div(asked).unwrap_or(0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"170\" y=\"{text}\" text-anchor=\"end\">{}</text>\
+             <rect x=\"180\" y=\"{y}\" width=\"{WIDTH}\" height=\"18\" fill=\"#e6a15c\"/>\
+             <rect x=\"180\" y=\"{y}\" width=\"{width}\" height=\"18\" fill=\"#2e7d32\"/>\
+             <text x=\"590\" y=\"{text}\">{passed} of {asked}</text>",
+            engine.name
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
 const LIMITS: &str = "\n## Limits\n\n\
     - An output counts as valid if Foxwedge finds nothing in it that a provider is known to refuse. No live API was\n  \
       asked. A verdict that rests on an error text in a public report may be out of date.\n\
@@ -167,6 +199,9 @@ const LIMITS: &str = "\n## Limits\n\n\
       package showed that they were wrong.\n\
     - Verdicts for `ai-sdk`, and many for `mistral`, rest on runs of the AI SDK and mistral-common. Where a package disagreed\n  \
       with the rules, the verdict became `acceptable`. The scores of these two check the verdicts, not the packages.\n\
+    - An agent runs as a whole, and its adapter takes out what the agent adds: its prompt, reminders and instructions. What\n  \
+      the agent does to a history for other reasons, such as joining messages, is judged as well.\n\
+    - Our own packages convert streams, but keep no history of them, so they skip that track.\n\
     - Some functions are internal to their package and run there after other steps. What those steps catch is not seen here.\n\
     - A validator that looks at pairing only fails questions about ids or roles. The table by track and level shows it.\n\
     - `untouched` compares content, not bytes.\n";

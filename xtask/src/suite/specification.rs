@@ -61,7 +61,11 @@ fn write_clause(
         "ai-sdk",
     ];
     let source = if rule.is_some() { clause } else { "format" };
-    let rows: Vec<_> = profiles.iter().filter_map(|profile| evidence.of(source, profile)).collect();
+    let live = |profile: &&str| vectors.iter().find_map(|vector| evidence.of(&vector.id, profile));
+    // What a provider said to a vector of the clause stands for more than what others report.
+    let row =
+        |profile| live(profile).filter(|_| rule.is_some()).or_else(|| evidence.of(source, profile));
+    let rows: Vec<_> = profiles.iter().filter_map(row).collect();
     if rows.is_empty() {
         out.push_str("No evidence is known that a provider refuses it.\n\n");
     } else {

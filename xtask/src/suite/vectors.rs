@@ -96,7 +96,7 @@ fn histories(
     vector.tracks = vec![SuiteTrack::Validate, SuiteTrack::Repair];
     let mut first_cause = None;
     for (at, profile) in source.format.profiles().into_iter().enumerate() {
-        let Some(judged) = judge(source, profile, evidence)? else { continue };
+        let Some(judged) = judge(source, &vector.id, profile, evidence)? else { continue };
         // What another provider of the format says is of interest if it is clear.
         let clear = match judged.verdict.verdict {
             SuiteVerdict::Invalid => true,
@@ -119,6 +119,7 @@ fn histories(
 
 fn judge(
     source: &VectorSource,
+    id: &str,
     profile: &str,
     evidence: &EvidenceTable,
 ) -> Result<Option<JudgedProfile>, String> {
@@ -130,11 +131,14 @@ fn judge(
     let mut causes = Vec::new();
     let mut messages = Vec::new();
     let mut reasons = Vec::new();
+    // What the provider itself said to this vector.
+    let live = evidence.of(id, profile);
     for finding in report.findings.iter().filter(|it| it.severity == Severity::Error) {
         let label = finding.rule.label();
         let reason = evidence.of(&label, profile).filter(|reason| {
             !is_second_endpoint(source, profile) || reason.text.contains("Responses endpoint")
         });
+        let reason = reason.or(live.filter(|live| live.text.starts_with("refused")));
         let Some(reason) = reason else { continue };
         messages.push(finding.location.message);
         messages.extend(finding.partner.map(|partner| partner.message));
@@ -182,6 +186,9 @@ fn judge(
     } else {
         SuiteVerdict::Invalid
     };
+    if verdict != SuiteVerdict::Unknown {
+        reasons.extend(live.cloned());
+    }
     let verdict = ProfileVerdict { verdict, causes, messages, needs_decision: false };
     Ok(Some(JudgedProfile { verdict, evidence: reasons }))
 }

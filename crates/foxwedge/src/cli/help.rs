@@ -13,7 +13,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Gateway", &["serve", "env"]),
     ("Agents and runs", &["chat", "acp", "mcp", "follow", "runs", "store"]),
     ("Rules", &["rule", "rules"]),
-    ("Other", &["demo", "rpc", "hook", "suite", "scripted", "completions", "man", "help"]),
+    ("Other", &["demo", "rpc", "hook", "suite", "probe", "scripted", "completions", "man", "help"]),
 ];
 
 /// Replaces the flat list of commands with groups.

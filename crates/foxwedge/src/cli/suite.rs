@@ -93,7 +93,7 @@ fn track(name: &str) -> Result<SuiteTrack, String> {
     SuiteTrack::parse(name).ok_or_else(|| format!("the tracks are {names}"))
 }
 
-fn level(name: &str) -> Result<SuiteLevel, String> {
+pub(super) fn level(name: &str) -> Result<SuiteLevel, String> {
     let levels = [SuiteLevel::A, SuiteLevel::B, SuiteLevel::C];
     let found = levels.into_iter().find(|level| level.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| "the levels are A, B and C".to_owned())

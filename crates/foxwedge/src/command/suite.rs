@@ -1,7 +1,7 @@
 //! `foxwedge suite`: asks engines the questions of the integrity suite, and answers them.
 
 mod engine_process;
-mod embedded;
+pub(super) mod embedded;
 mod words;
 
 use std::{
@@ -17,10 +17,9 @@ use foxwedge_local::{
     output::{print_note, write_stderr, write_stdout},
 };
 use foxwedge_suite::{
-    EngineAnswer, EngineReply, ExpectedFailures, QuestionFilter, ReferenceEngine, SuiteEngine,
-    SuiteQuestion, SuiteResults, badge_svg, json_report, junit_report, run_suite, text_table,
+    ExpectedFailures, QuestionFilter, SuiteResults, answer_line, badge_svg, json_report,
+    junit_report, run_suite, text_table,
 };
-use serde::Deserialize;
 
 use crate::cli::{SuiteAction, SuiteArgs, SuiteOutput, SuiteRunArgs};
 use engine_process::EngineProcess;
@@ -88,40 +87,13 @@ fn exit_code(results: &SuiteResults, expected: &ExpectedFailures, compare: bool)
     if difference.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// A question, as an engine reads it.
-#[derive(Deserialize)]
-struct QuestionLine {
-    id: String,
-    track: foxwedge_suite::SuiteTrack,
-    format: foxwedge_suite::HistoryFormat,
-    profile: String,
-    input: String,
-    target: Option<foxwedge_suite::HistoryFormat>,
-    keep: Option<usize>,
-}
-
 fn answer_questions(input: impl BufRead, mut out: impl Write) -> anyhow::Result<ExitCode> {
     for line in input.lines() {
         let line = line.context("stdin cannot be read")?;
-        let reply = match serde_json::from_str::<QuestionLine>(&line) {
-            _ if line.trim().is_empty() => continue,
-            Ok(question) => {
-                let asked = SuiteQuestion {
-                    id: &question.id,
-                    track: question.track,
-                    format: question.format,
-                    profile: &question.profile,
-                    input: &question.input,
-                    target: question.target,
-                    keep: question.keep,
-                };
-                ReferenceEngine.ask(&asked).line(&question.id)
-            }
-            Err(error) => {
-                let failed = EngineAnswer::Failed(format!("not a question: {error}"));
-                EngineReply::new(failed).line("")
-            }
-        };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let reply = answer_line(&line);
         let written = writeln!(out, "{reply}").and_then(|()| out.flush());
         match written {
             // The reader is gone: there is nobody left to answer.

@@ -74,6 +74,7 @@ mod follow_stopped;
 mod runs;
 mod runs_replay;
 mod store;
+mod probe;
 mod suite;
 mod traces;
 mod store_damage;

@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 4;
 
 /// The vectors of a folder and the folders in it, in the order of their ids; or those in this
 /// program.
-pub(super) fn vectors(folder: Option<&Path>) -> anyhow::Result<Vec<SuiteVector>> {
+pub(crate) fn vectors(folder: Option<&Path>) -> anyhow::Result<Vec<SuiteVector>> {
     let Some(folder) = folder else { return packed() };
     let mut files = Vec::new();
     list(folder, MAX_DEPTH, &mut files)?;
