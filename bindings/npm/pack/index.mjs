@@ -133,15 +133,16 @@ function clearDead(segments, symbols, live) {
   });
 }
 
-/** Numbers the locals that are left in the order of their first use, those of a type beside each other; their types. */
+/** Numbers the locals that are left, the most used ones first, those of a type beside each other; their types. */
 function renumberLocals({ parameters, locals, code }) {
   const types = locals.flatMap(([count, type]) => Array(count).fill(type));
-  const used = new Map();
+  const uses = new Map();
   for (const { local } of instructionsOf(code)) {
-    if (local >= parameters && !used.has(local)) used.set(local, types[local - parameters]);
+    if (local >= parameters) uses.set(local, (uses.get(local) ?? 0) + 1);
   }
+  const used = [...uses.keys()].sort((one, next) => uses.get(next) - uses.get(one));
   const kinds = [...new Set(types)].sort((one, next) => next - one);
-  const left = kinds.map((kind) => [...used.keys()].filter((local) => used.get(local) === kind));
+  const left = kinds.map((kind) => used.filter((local) => types[local - parameters] === kind));
   const numbers = new Map(left.flat().map((local, at) => [local, parameters + at]));
   for (const item of instructionsOf(code)) item.local = numbers.get(item.local) ?? item.local;
   return kinds.map((kind, at) => [left[at].length, kind]).filter(([count]) => count > 0);

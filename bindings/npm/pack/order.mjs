@@ -5,7 +5,7 @@
 /** The length of the pieces in which two functions are compared. */
 const PIECE = 4;
 /** A piece that more functions have says nothing about any two of them. */
-const COMMON = 600;
+const COMMON = 1500;
 
 /** For each function the first one with the same code. Those that are not `live` stay apart. */
 export function mergeSame(functions, live) {
