@@ -28,7 +28,7 @@ pub(super) fn check(folder: &Path, pages: &[ManualPage], texts: &[(&Rule, &str)]
     // A phrase that messages about several rules have in common leads to one of them.
     queries.retain(|(rule, query)| {
         let mut others = texts.iter().filter(|(other, _)| other.code != rule.code);
-        !others.any(|(_, text)| text.to_lowercase().contains(&query.to_lowercase()))
+        !others.any(|(_, text)| plain(text).contains(&plain(query)))
     });
     if queries.len() < MIN_SEARCHES {
         return Err(format!("only {} searches are left", queries.len()));
@@ -70,6 +70,12 @@ fn answers(folder: &Path, lines: &str) -> std::io::Result<String> {
     let output = child.wait_with_output()?;
     fs::remove_file(script)?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Letters and digits in words, as the search compares them.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
 /// What a reader would type: the longest run of plain words, at most eight of them.
