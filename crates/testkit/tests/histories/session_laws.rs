@@ -105,6 +105,11 @@ fn the_laws_hold_for_rows_of_goose() {
     hold(SessionAgent::Goose, &[101, 102, 103, 801]);
 }
 
+#[test]
+fn the_laws_hold_for_rows_of_opencode() {
+    hold(SessionAgent::Opencode, &[101, 801, 805]);
+}
+
 /// Damaged files of each agent.
 const DAMAGED: u64 = 160;
 
@@ -176,6 +181,11 @@ fn damaged_rows_of_crush_are_repaired_to_the_end() {
 #[test]
 fn damaged_rows_of_goose_are_repaired_to_the_end() {
     hold_for_damaged_files(SessionAgent::Goose);
+}
+
+#[test]
+fn damaged_rows_of_opencode_are_repaired_to_the_end() {
+    hold_for_damaged_files(SessionAgent::Opencode);
 }
 
 /// A repaired file, as text; `spares` leaves alone what the agent copes with.

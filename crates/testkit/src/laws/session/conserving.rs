@@ -35,9 +35,17 @@ pub(super) fn judge(
     if !missing.is_empty() {
         return breach("conserving", format!("lost {missing:?}\n{}", describe()));
     }
-    // A row that was cut off may bring a second call of the same id back.
-    let alone =
-        |id: &str| told_calls(&session.history, id) <= 1 && told_calls(&after.messages, id) <= 1;
+    // A row that was cut off may bring a second call of the same id back. Which of the two the result
+    // belongs to is then not known, and one of them may get a new id.
+    let is_renamed = |id: &str| {
+        let becomes = format!("id `{}` becomes", id.trim_start_matches(|c: char| c != ' ').trim());
+        session.edits.iter().any(|edit| edit.contains(&becomes))
+    };
+    let alone = |id: &str| {
+        told_calls(&session.history, id) <= 1
+            && told_calls(&after.messages, id) <= 1
+            && !is_renamed(id)
+    };
     match replaced(&before.messages, &after.messages).filter(|id| alone(id)) {
         Some(id) => breach("conserving", format!("`{id}` had a real answer\n{}", describe())),
         None => Ok(()),
@@ -59,7 +67,9 @@ fn uncovers_hiding(bytes: &[u8], fixed: &[u8]) -> bool {
 }
 
 fn is_real(answer: &str) -> bool {
-    !PLACEHOLDERS.iter().chain(&STAND_INS).any(|text| answer.contains(text))
+    // The end of a placeholder may be damaged.
+    let is_in = |text: &&str| answer.contains(text.trim_end_matches('.'));
+    !PLACEHOLDERS.iter().chain(&STAND_INS).any(is_in)
 }
 
 /// The id of a call that had a real result and now has our placeholder. Ids that are used twice or

@@ -35,7 +35,19 @@ fn cuts(agent: SessionAgent, bytes: &[u8], step: usize) -> Vec<usize> {
         return ends.iter().map(|at| at + 1).collect();
     }
     let last = ends.len().checked_sub(3).map_or(0, |at| ends[at]);
-    ends.iter().map(|at| at + 1).chain((last..bytes.len()).step_by(step)).collect()
+    let cuts = ends.iter().map(|at| at + 1).chain((last..bytes.len()).step_by(step));
+    let start = list_start(agent, bytes);
+    cuts.filter(|cut| *cut > start).collect()
+}
+
+/// Where the list begins in an object of Cline: what ends before it holds nothing of the conversation,
+/// and is refused.
+fn list_start(agent: SessionAgent, bytes: &[u8]) -> usize {
+    const LIST: &[u8] = b"\"messages\": [";
+    if agent != SessionAgent::Cline || !bytes.starts_with(b"{") {
+        return 0;
+    }
+    bytes.windows(LIST.len()).position(|window| window == LIST).map_or(0, |at| at + LIST.len())
 }
 
 fn at(case: &LawCase, agent: SessionAgent, bytes: &[u8], cuts: &[usize]) -> SessionVerdict {

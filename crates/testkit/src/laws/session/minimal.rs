@@ -15,13 +15,13 @@ use crate::{link_names::parent, plain_walk};
 const TRIED: usize = 4;
 
 /// The meaning of a file: the number of findings, the conversation, the length of the path over
-/// parents and the messages on it, and whether parents form a cycle.
+/// parents and the messages on it, and the records whose parents form a cycle.
 #[derive(PartialEq)]
 struct FileMeaning {
     findings: usize,
     history: String,
     walked: Option<(usize, BTreeSet<usize>)>,
-    circles: bool,
+    circles: BTreeSet<String>,
 }
 
 fn meaning(
@@ -50,21 +50,22 @@ fn meaning(
     Some(FileMeaning { findings, history: session.history(), walked, circles: circles(bytes) })
 }
 
-/// Whether a record is its own ancestor.
-fn circles(bytes: &[u8]) -> bool {
+/// The records that are their own ancestors. A file may have a cycle elsewhere, which hides nothing.
+fn circles(bytes: &[u8]) -> BTreeSet<String> {
     let record = |line: &&[u8]| -> Option<(String, String)> {
         let record: Value = serde_json::from_slice(line).ok()?;
         Some((id(line)?, parent(&record).as_str()?.to_owned()))
     };
     let parents: HashMap<String, String> = lines(bytes).iter().filter_map(record).collect();
-    parents.keys().any(|first| {
-        let mut at = parents.get(first);
+    let is_own_ancestor = |first: &&String| {
+        let mut at = parents.get(*first);
         let mut steps = 0..parents.len();
-        while let Some(here) = at.filter(|here| *here != first && steps.next().is_some()) {
+        while let Some(here) = at.filter(|here| here != first && steps.next().is_some()) {
             at = parents.get(here);
         }
-        at == Some(first)
-    })
+        at == Some(*first)
+    };
+    parents.keys().filter(is_own_ancestor).cloned().collect()
 }
 
 /// The records and calls that edits name.

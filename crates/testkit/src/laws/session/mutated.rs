@@ -372,6 +372,8 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         SessionAgent::GeminiCli => {
             record.is_object()
                 && record.get("payload").is_none()
+                && record.get("event").is_none()
+                && record.get("data").is_none()
                 && record.get("message").is_none()
                 && record.get("parentUuid").is_none()
                 && record.get("operation").is_none()

@@ -14,7 +14,7 @@ pub(super) fn view(records: &[LineRecord]) -> SessionConversation {
         let parts = parts(value);
         match value["data"]["role"].as_str() {
             Some("user") => {
-                let content: Vec<Value> = parts.iter().filter_map(|it| prompt(it)).collect();
+                let content: Vec<Value> = parts.iter().filter_map(prompt).collect();
                 if content.iter().any(|block| block["text"] != "") {
                     conversation.push(*line, json!({"role": "user", "content": content}));
                 }
