@@ -191,6 +191,7 @@ unanswered = "drop-turn"
 language = "zh"
 overflow = "pass"
 repair_after_refusal = false
+repair_streams = true
 [sessions]
 call_timeout = "1m"
 reply_ttl = "2m"
@@ -230,6 +231,7 @@ unanswered = "drop-call"
 language = "en"
 overflow = "compact"
 repair_after_refusal = true
+repair_streams = false
 context_window = 200000
 [[route]]
 model = "claude-*"
@@ -240,6 +242,7 @@ unanswered = "drop-call"
 language = "en"
 overflow = "compact"
 repair_after_refusal = true
+repair_streams = false
 context_window = 200000
 fallback = true
 "#;
