@@ -14,13 +14,13 @@ const provider = `[model_providers.none]\nname = "none"\nbase_url = "${state.url
 fs.writeFileSync(path.join(home, '.codex/config.toml'), `model = "none"\nmodel_provider = "none"\n\n${provider}`);
 const text = (item) => (typeof item.content === 'string' ? item.content : (item.content?.[0]?.text ?? ''));
 const part = (role, text) => [{ type: role === 'assistant' ? 'output_text' : 'input_text', text }];
-const typed = (item) => (item.role ? { type: 'message', role: item.role, content: part(item.role, text(item)) } : item);
+const typed = (item) => (typeof item.content === 'string' ? { type: 'message', role: item.role, content: part(item.role, item.content) } : item);
 const added = (item) => item.role === 'developer' || text(item) === PROMPT || /^<[a-z_]+>|^# AGENTS/.test(text(item));
 
 await serve('@openai/codex', async (question) => {
   only(question, ['repair'], ['openai-responses']);
   const [document, list] = messages(question);
-  const plain = ({ type, role, content }) => ['user', 'assistant'].includes(role) ? typeof content === 'string' : /^function_call/.test(type);
+  const plain = ({ type, role, content }) => ['user', 'assistant'].includes(role) ? typeof content === 'string' || content.every(({ text }) => text) : /^function_call/.test(type);
   if (document !== list || !list.every(plain)) throw new Skip('the adapter carries plain text and function calls only');
   const [id, timestamp] = [randomUUID(), '2026-11-18T00:00:00.000Z'];
   const meta = { id, timestamp, cwd: home, originator: 'codex_exec', cli_version: version('@openai/codex'), source: 'exec', model_provider: 'none' };
