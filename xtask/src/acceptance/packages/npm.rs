@@ -1,7 +1,8 @@
 //! The npm package: built, tested, packed, installed; in its hosts; and compared with the engine in
-//! Node and in a browser.
+//! Node, in Deno and Bun, and in a browser.
 
 mod launcher;
+mod runtimes;
 
 use std::{
     fs,
@@ -54,6 +55,7 @@ fn compare(package: &Path, tables: &[&Path; 2]) -> Result<(), SuiteError> {
     let script = ["test/run-cases.mjs", &documents, &followed];
     let printed = run_program("node", &script, package)?;
     println!("npm package: {}", printed.trim());
+    runtimes::run(&script, package)?;
     let browser = find_browser()?.display().to_string();
     let [script, documents, followed] = script;
     let printed = run_program("node", &[script, documents, followed, &browser], package)?;

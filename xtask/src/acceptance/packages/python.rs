@@ -1,4 +1,7 @@
-//! The Python package: built, installed into empty environments, tested, and tried inside its hosts.
+//! The Python package: built, installed into empty environments, tested, tried inside its hosts, and run
+//! by `uvx`.
+
+mod uvx;
 
 use std::{
     collections::BTreeMap,
@@ -56,10 +59,14 @@ pub(super) fn run(tables: &[&Path; 2]) -> Result<(), SuiteError> {
         tests.env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
         run_to_end(&format!("integrations of {pins}"), &mut tests)?;
     }
+    // The stand-in is a script for a shell.
+    if cfg!(unix) {
+        uvx::run(&wheel)?;
+    }
     let versions: Vec<&str> = interpreters.keys().map(String::as_str).collect();
     let size = fs::metadata(&wheel).map_or(0, |file| file.len());
     println!(
-        "Python package: built ({:.1} MB), tested on {}, its example run, and tried inside its hosts",
+        "Python package: built ({:.1} MB), tested on {}, its example run, tried inside its hosts, and run by uvx",
         size as f64 / 1e6,
         versions.join(", ")
     );
