@@ -39,7 +39,7 @@ fn the_other_commands_of_the_page_work() {
     assert_eq!(sandbox.run(&["check", "chat.json"]).code, 0);
     assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
     assert_eq!(sandbox.run(&["undo", "chat.json"]).code, 0);
-    assert_eq!(sandbox.read("chat.json"), file);
+    assert_eq!(sandbox.read("chat.json"), shown_file());
 }
 
 #[test]
