@@ -66,15 +66,16 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
         let known = reviewed.entry(package.name.to_owned()).or_default();
         news.extend(news_of(package, known, &found));
         if options.has("--write") {
-            *known = found;
+            *known = without_known_columns(package, found);
         }
         trials.extend(package.trial.map(|(option, program)| (option, folder.join(program))));
     }
+    news.iter().for_each(|line| println!("{line}"));
     if options.has("--write") {
         write_reviewed(&path, &reviewed)?;
         println!("{REVIEWED} is written: read its diff before you commit it");
+        news.clear();
     }
-    news.iter().for_each(|line| println!("{line}"));
     let tried = match options.has("--no-trials") {
         true => Ok(()),
         false => resume_trials(options, &trials, &scratch.path),
@@ -120,6 +121,17 @@ fn news_of(package: &WatchedPackage, known: &PackageNames, found: &PackageNames)
     news.sort();
     news.dedup();
     news
+}
+
+/// The names that our own tables do not hold.
+fn without_known_columns(package: &WatchedPackage, mut found: PackageNames) -> PackageNames {
+    for watch in package.watches.iter().filter(|watch| watch.store.is_some()) {
+        if let Some(names) = found.names.get_mut(watch.what) {
+            names.retain(|name| !is_known_column(watch.store, name));
+        }
+    }
+    found.names.retain(|_, names| !names.is_empty());
+    found
 }
 
 /// Whether a name is a column, `table.column`, that a repair of this store knows.
@@ -259,7 +271,7 @@ mod tests {
         for package in PACKAGES {
             let known = reviewed.get(package.name);
             let known = known.unwrap_or_else(|| panic!("{} was never reviewed", package.name));
-            for watch in package.watches {
+            for watch in package.watches.iter().filter(|watch| watch.store.is_none()) {
                 let names = known.names.get(watch.what);
                 assert!(names.is_some_and(|it| !it.is_empty()), "{} {}", package.name, watch.what);
             }

@@ -84,7 +84,6 @@ pub(super) const PACKAGES: &[WatchedPackage] = &[
         ],
         reader: "crates/sessions/src/codex.rs and crates/local/src/agents/codex.rs",
         trial: Some(("--codex", "package/vendor/x86_64-unknown-linux-musl/bin/codex")),
-        ..PLAIN
     },
     WatchedPackage {
         name: "gemini-cli",
@@ -107,7 +106,6 @@ pub(super) const PACKAGES: &[WatchedPackage] = &[
         watches: &[watch("event type", SCHEMA_TYPE)],
         reader: "crates/sessions/src/copilot_cli.rs",
         trial: Some(("--copilot-cli", "package/copilot")),
-        ..PLAIN
     },
     WatchedPackage {
         name: "kimi-code",
