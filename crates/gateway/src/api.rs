@@ -31,7 +31,7 @@ use crate::{
 };
 
 use documents::DocumentOperation;
-pub(crate) use lookup::{is_id, query_parameter};
+pub(crate) use lookup::is_id;
 pub(crate) use openapi::openapi;
 
 /// Handles a request to the API; `None` if the path does not exist.

@@ -1,9 +1,14 @@
 //! A request to the gateway's own API.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
-use crate::{ConnectionAddresses, access::Principal};
+use crate::{ApiError, ConnectionAddresses, access::Principal, error};
+
+/// The longest value of a query parameter, in bytes and as it is written.
+const MAX_PARAMETER_BYTES: usize = 512;
 
 /// A request to the API or the console.
 #[derive(Debug)]
@@ -24,4 +29,47 @@ pub(crate) struct ApiRequest<'a> {
     pub(crate) id: &'a str,
     /// Addresses of the connection.
     pub(crate) peer: ConnectionAddresses,
+}
+
+/// The value of a parameter in a query string.
+pub(crate) fn query_parameter<'q>(
+    query: Option<&'q str>,
+    name: &str,
+) -> Result<Option<Cow<'q, str>>, ApiError> {
+    let pairs = query.unwrap_or_default().split('&');
+    let mut found = pairs.filter_map(|pair| {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (key == name).then_some(value)
+    });
+    match (found.next(), found.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => decode_parameter(value).map(Some),
+        (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
+    }
+}
+
+/// Decodes percent escapes. All accepted values are short.
+pub(crate) fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
+    let invalid = || error::bad_request("a query parameter cannot be decoded");
+    if value.len() > MAX_PARAMETER_BYTES {
+        return Err(invalid());
+    }
+    if !value.contains(['%', '+']) {
+        return Ok(Cow::Borrowed(value));
+    }
+    let mut bytes = value.bytes();
+    let mut out = Vec::with_capacity(value.len());
+    while let Some(byte) = bytes.next() {
+        out.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let (high, low) = (digit(bytes.next()), digit(bytes.next()));
+                let (Some(high), Some(low)) = (high, low) else { return Err(invalid()) };
+                u8::try_from(high * 16 + low).map_err(|_| invalid())?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(out).map(Cow::Owned).map_err(|_| invalid())
 }

@@ -18,7 +18,7 @@ use foxwedge_run::{
 use http::{HeaderName, HeaderValue, header, request::Parts};
 
 use crate::{
-    ApiError, HttpReply, api::query_parameter, error, response_body::ResponseBody,
+    ApiError, HttpReply, api_request::query_parameter, error, response_body::ResponseBody,
     session::is_session_name,
 };
 use chat_body::ChatBody;

@@ -6,7 +6,11 @@ use crate::{ApiError, config::TokenScope};
 use foxwedge_store::{RunRow, SessionRow, Store};
 
 use super::{not_found, store_error};
-use crate::{api_request::ApiRequest, error, gateway_state::GatewayState};
+use crate::{
+    api_request::{ApiRequest, decode_parameter, query_parameter},
+    error,
+    gateway_state::GatewayState,
+};
 
 /// Default and maximum number of rows of a page.
 const DEFAULT_LIMIT: usize = 100;
@@ -69,23 +73,6 @@ impl ApiRequest<'_> {
     }
 }
 
-/// The value of a parameter in a query string.
-pub(crate) fn query_parameter<'q>(
-    query: Option<&'q str>,
-    name: &str,
-) -> Result<Option<Cow<'q, str>>, ApiError> {
-    let pairs = query.unwrap_or_default().split('&');
-    let mut found = pairs.filter_map(|pair| {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (key == name).then_some(value)
-    });
-    match (found.next(), found.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => decode_parameter(value).map(Some),
-        (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
-    }
-}
-
 /// A session that the caller may see.
 pub(super) async fn visible_session(
     app: &GatewayState,
@@ -132,30 +119,4 @@ pub(super) async fn owns_run(
 pub(crate) fn is_id(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=MAX_ID_BYTES).contains(&id.len()) && id.bytes().all(plain)
-}
-
-/// Decodes percent escapes. All accepted values are short.
-fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
-    let invalid = || error::bad_request("a query parameter cannot be decoded");
-    if value.len() > 4 * MAX_ID_BYTES {
-        return Err(invalid());
-    }
-    if !value.contains(['%', '+']) {
-        return Ok(Cow::Borrowed(value));
-    }
-    let mut bytes = value.bytes();
-    let mut out = Vec::with_capacity(value.len());
-    while let Some(byte) = bytes.next() {
-        out.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(bytes.next()), digit(bytes.next()));
-                let (Some(high), Some(low)) = (high, low) else { return Err(invalid()) };
-                u8::try_from(high * 16 + low).map_err(|_| invalid())?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(out).map(Cow::Owned).map_err(|_| invalid())
 }
