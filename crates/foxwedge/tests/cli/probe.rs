@@ -57,14 +57,16 @@ fn every_provider_of_the_judges_is_asked_and_its_verdicts_become_evidence() {
     let sandbox = Sandbox::new();
     let provider = Provider::start(&sandbox);
     let table = [
-        ("openai-chat", "/v1", "scripted"),
-        ("openai-responses", "/v1", "scripted"),
-        ("anthropic", "", "scripted"),
-        ("gemini", "", "scripted"),
-        ("mistral", "/v1", "scripted-mistral"),
-        ("deepseek", "/v1", "scripted-deepseek"),
+        ("openai-chat", "/v1", "scripted", ""),
+        // The judges do not know calls that the model does not wait for.
+        ("openai-responses", "/v1", "scripted", "V0426 is Valid, but openai-responses refused it"),
+        ("anthropic", "", "scripted", ""),
+        ("gemini", "", "scripted", ""),
+        ("mistral", "/v1", "scripted-mistral", ""),
+        ("deepseek", "/v1", "scripted-deepseek", ""),
     ];
-    for (name, path, model) in table {
+    for (name, path, model, contradiction) in table {
+        let code = i32::from(!contradiction.is_empty());
         let url = format!("{}{path}", provider.address);
         let ran = sandbox.run(&[
             "probe",
@@ -80,14 +82,15 @@ fn every_provider_of_the_judges_is_asked_and_its_verdicts_become_evidence() {
             "--output",
             "verdicts.json",
         ]);
-        assert_eq!(ran.code, 0, "{name}: {}", ran.all());
+        assert_eq!(ran.code, code, "{name}: {}", ran.all());
+        assert!(ran.err.contains(contradiction), "{name}: {}", ran.err);
         let found = verdicts(&sandbox, "verdicts.json");
         for outcome in ["accepted", "refused"] {
             assert!(found.iter().any(|(_, it)| it == outcome), "{name} {outcome}: {found:?}");
         }
         sandbox.write("evidence.tsv", "# head\n");
         let ran = sandbox.run(&["probe", "merge", "verdicts.json", "--into", "evidence.tsv"]);
-        assert_eq!(ran.code, 0, "{name}: {}", ran.all());
+        assert_eq!(ran.code, code, "{name}: {}", ran.all());
         let evidence = sandbox.read("evidence.tsv");
         let lines: Vec<&str> = evidence.lines().skip(1).collect();
         assert_eq!(lines.len(), found.len(), "{name}: {evidence}");

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use foxwedge_testkit::{
     Random,
-    model::{ClauseDemand, DEMANDS, ModelBreach, ModelTally, compare, draw_history, draw_tree},
+    model::{
+        DEMANDS, HistoryLayout, ModelBreach, ModelTally, broken_clauses, compare, draw_history,
+        draw_tree,
+    },
 };
 
 use super::folder;
@@ -48,14 +51,33 @@ fn engine_and_model_agree_on_verdict_causes_repair_and_cut() {
 #[test]
 fn the_model_demands_what_the_evidence_says() {
     let text = std::fs::read_to_string(folder().join("evidence.tsv")).expect("the evidence");
-    for ClauseDemand(code, known, ..) in DEMANDS {
-        let label = format!("FW{code}");
+    for demand in &DEMANDS {
+        let label = format!("FW{}", demand.0);
         let rows = text.lines().filter_map(|line| {
             let mut fields = line.split('\t');
             let (clause, profile) = (fields.next()?, fields.next()?);
             (clause == label && profile != "ai-sdk").then_some(profile)
         });
-        let known: BTreeSet<&str> = known.iter().copied().collect();
+        let known: BTreeSet<&str> = demand.1.iter().copied().collect();
         assert_eq!(rows.collect::<BTreeSet<&str>>(), known, "{label}");
     }
+}
+
+#[test]
+fn every_clause_of_the_model_is_broken_by_some_history() {
+    let layouts = [
+        ("mistral", HistoryLayout::Chat),
+        ("openai-responses", HistoryLayout::Items),
+        ("anthropic", HistoryLayout::Blocks),
+        ("bedrock", HistoryLayout::Blocks),
+    ];
+    let mut seen = BTreeSet::new();
+    for case in 0..CASES {
+        let history = draw_history(&mut Random::new(case));
+        for (profile, layout) in layouts {
+            let (known, inferred) = broken_clauses(&history, profile, layout, false);
+            seen.extend(known.into_iter().chain(inferred));
+        }
+    }
+    assert_eq!(seen, DEMANDS.iter().map(|demand| demand.0).collect());
 }

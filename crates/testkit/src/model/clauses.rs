@@ -37,7 +37,8 @@ const PAIRED: &[&str] = &[CHAT, RESPONSES, ANTHROPIC, GEMINI, BEDROCK, MISTRAL, 
 pub const DEMANDS: [ClauseDemand; 13] = [
     ClauseDemand(101, PAIRED, &[INTERACTIONS], |case| {
         case.pairing.calls.iter().any(|call| {
-            !call.answered && !(case.waiting && case.pairing.may_run(case.history, call.turn))
+            let runs = case.waiting && case.pairing.may_run(case.history, call.turn);
+            !call.answered && !runs
         })
     }),
     ClauseDemand(102, PAIRED, &[INTERACTIONS], |case| {

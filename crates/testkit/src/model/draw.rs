@@ -146,7 +146,11 @@ impl HistoryWriter<'_> {
             }
             4 => self.repeat_result(messages, at),
             // Somebody speaks in between.
-            5 | 6 => {
+            5 => {
+                let text = self.text();
+                messages[at].parts.insert(part, text);
+            }
+            6 => {
                 let side = *self.random.pick(&[
                     SenderSide::User,
                     SenderSide::User,
