@@ -1,15 +1,18 @@
 // How long the package takes, against what every program does anyway: JSON.parse and JSON.stringify.
 //
-//     node build.mjs && node bench.mjs             # `--native` also compares with the engine without WebAssembly
+//     node build.mjs && node bench.mjs             # `--native` also compares with the engine without WebAssembly,
+//                                                  # `--browser` measures the module that browsers download
 //
 // The two are run in turns and measured in processor time, so that a busy machine says the same.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { check, compact, convert, fix } from "foxwedge";
+const foxwedge = await import(process.argv.includes("--browser") ? "./src/web.js" : "foxwedge");
+await foxwedge.load(readFileSync(new URL("foxwedge.wasm", import.meta.url)));
+const { check, compact, convert, fix } = foxwedge;
 
 const encoder = new TextEncoder();
 
