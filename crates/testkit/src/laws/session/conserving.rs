@@ -52,13 +52,18 @@ pub(super) fn judge(
     }
 }
 
-/// Whether a compaction can be read only after the repair: it shared a line with something torn. The
-/// agent then shows its summary instead of what was before it, which stays in the file.
+/// Records that hide what stands before them, by words in them.
+const HIDING: [&str; 4] = ["compact", "context_cleared", "context.clear", "context.undo"];
+
+/// Whether a record that hides history can be read only after the repair: it shared a line with something
+/// torn. The agent then does not send what was before it, which stays in the file.
 fn uncovers_compaction(bytes: &[u8], fixed: &[u8]) -> bool {
     let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
     let before: HashSet<&[u8]> = lines(bytes).collect();
-    lines(fixed)
-        .any(|line| !before.contains(line) && line.windows(7).any(|word| word == b"compact"))
+    lines(fixed).filter(|line| !before.contains(line)).any(|line| {
+        let text = String::from_utf8_lossy(line);
+        HIDING.iter().any(|word| text.contains(word))
+    })
 }
 
 fn is_real(answer: &str) -> bool {
