@@ -52,17 +52,17 @@ pub(super) fn judge(
     }
 }
 
-/// Words of records that make an agent hide what was before them: compactions, rollbacks, and histories that are cleared.
-const HIDING: [&str; 4] = ["compact", "rolled_back", "context.undo", "clear"];
+/// Records that hide what stands before them, by words in them.
+const HIDING: [&str; 5] = ["compact", "rolled_back", "context_cleared", "context.clear", "context.undo"];
 
-/// Whether such a record can be read only after the repair: it shared a line with something torn. The agent then hides
-/// what was before it, which stays in the file.
+/// Whether a record that hides history can be read only after the repair: it shared a line with something
+/// torn. The agent then does not send what was before it, which stays in the file.
 fn uncovers_hiding(bytes: &[u8], fixed: &[u8]) -> bool {
     let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
     let before: HashSet<&[u8]> = lines(bytes).collect();
     lines(fixed).filter(|line| !before.contains(line)).any(|line| {
-        let line = String::from_utf8_lossy(line);
-        HIDING.iter().any(|word| line.contains(word))
+        let text = String::from_utf8_lossy(line);
+        HIDING.iter().any(|word| text.contains(word))
     })
 }
 
