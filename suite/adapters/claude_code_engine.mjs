@@ -28,6 +28,7 @@ await serve(PACKAGE, async (question) => {
   fs.writeFileSync(path.join(project, `${ids[0]}.jsonl`), records.join('\n') + '\n');
   const program = path.join(folder, 'node_modules', PACKAGE, 'claude');
   const sent = await run(state, home, program, ['-p', '--dangerously-skip-permissions', '--resume', ids[0], PROMPT], env);
-  const output = sent.messages.map((message) => ({ role: message.role, content: blocks(message).filter((block) => !added(block)).map(({ cache_control, ...block }) => block) }));
+  const kept = sent.messages.filter(({ role }) => role !== 'system');
+  const output = kept.map((message) => ({ role: message.role, content: blocks(message).filter((block) => !added(block)).map(({ cache_control, ...block }) => block) }));
   return { output: output.filter(({ content }) => content.length > 0) };
 });
