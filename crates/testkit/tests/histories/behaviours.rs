@@ -76,7 +76,8 @@ fn subset(
     for id in real.iter().filter(|id| expected.contains(id)) {
         assert!(fixed.text.contains(&format!("result of {id}")), "{id} is lost\n{}", fixed.text);
     }
-    let clean = real.len() == calls.len() && support::report(wire, question, document).is_clean();
+    let clean =
+        real.len() == calls.len() && crate::support::report(wire, question, document).is_clean();
     assert!(!clean || fixed.text == document, "a sound history changed\n{}", fixed.text);
 }
 
@@ -474,7 +475,7 @@ fn b4_14_reasoning_content_is_kept_with_its_calls() {
     let fixed = mended(Format::OpenaiChat, &bold(Profile::Deepseek), &bare);
     assert_eq!(fixed.codes(), [101, 502]);
     assert_eq!(fixed.list()[1]["reasoning_content"], "");
-    let fixed = support::fixed(Format::OpenaiChat, &bold(Profile::OpenaiChat), &bare);
+    let fixed = crate::support::fixed(Format::OpenaiChat, &bold(Profile::OpenaiChat), &bare);
     assert_eq!(fixed.list()[1].get("reasoning_content"), None);
 }
 

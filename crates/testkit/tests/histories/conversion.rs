@@ -53,12 +53,12 @@ fn lawful(from: Format, profile: Profile, policy: Policy, document: &str) {
 
 /// The messages of a converted request.
 fn list(converted: &ConvertedRequest) -> Vec<Value> {
-    support::list(&support::value(&converted.body))
+    crate::support::list(&crate::support::value(&converted.body))
 }
 
 /// The shape of a converted request.
 fn shape(converted: &ConvertedRequest) -> String {
-    support::shape(&list(converted))
+    crate::support::shape(&list(converted))
 }
 
 /// What was lost, in order.

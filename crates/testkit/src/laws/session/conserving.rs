@@ -53,7 +53,8 @@ pub(super) fn judge(
 }
 
 /// Records that hide what stands before them, by words in them.
-const HIDING: [&str; 5] = ["compact", "rolled_back", "context_cleared", "context.clear", "context.undo"];
+const HIDING: [&str; 5] =
+    ["compact", "rolled_back", "context_cleared", "context.clear", "context.undo"];
 
 /// Whether a record that hides history can be read only after the repair: it shared a line with something
 /// torn. The agent then does not send what was before it, which stays in the file.
