@@ -83,7 +83,7 @@ fn phrase(text: &str) -> Option<String> {
     let is_plain =
         |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || "_'-,.".contains(c));
     let words: Vec<&str> = text.split_whitespace().collect();
-    let runs = words.split(|word| !is_plain(&word));
+    let runs = words.split(|word| !is_plain(word));
     let longest = runs.max_by_key(|run| run.len())?;
     (longest.len() >= 3).then(|| longest[..longest.len().min(8)].join(" "))
 }
