@@ -71,6 +71,10 @@ fn masked(text: &str) -> String {
 
 fn join_words(words: impl Iterator<Item = String>) -> String {
     let mut words: Vec<String> = words.collect();
+    // A run that takes no time has none: `completed in 0.1s`, `completed`.
+    while let Some(at) = words.windows(2).position(|pair| pair == ["in", "TIME"]) {
+        words.drain(at..at + 2);
+    }
     for at in 1..words.len() {
         // How many tokens a prompt has depends on the length of the folder's name, the size of a store
         // on its database.
