@@ -2,7 +2,7 @@
 //! histories.
 //!
 //! Written from the text, small enough to read in one sitting, and without any code of the engine.
-//! The specification is [`pairing`], [`clauses`] and [`repair`];
+//! The specification is `pairing`, `clauses` and `repair`;
 //! [`compare()`] writes histories in every format and asks the engine about them.
 
 mod pairing;
