@@ -50,9 +50,9 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         if refused {
             let text = "the provider does not accept a system message here".to_owned();
             // A change of tools is not allowed in a user message.
-            let stays = |kind: &PartKind<'_>| matches!(kind, PartKind::Other | PartKind::Unknown);
-            let stays = draft.parts_of(message).iter().any(|part| stays(&part.kind));
-            let fix = if stays { Fix::NONE } else { Fix::safe(Strategy::Recode) };
+            let changes_tools = context.profile() == Profile::Anthropic
+                && draft.parts_of(message).iter().any(|part| matches!(part.kind, PartKind::Other));
+            let fix = if changes_tools { Fix::NONE } else { Fix::safe(Strategy::Recode) };
             findings.add(at, message.span, text, fix);
         }
     }

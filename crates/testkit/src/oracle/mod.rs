@@ -45,7 +45,7 @@ pub use units::{
 
 use crate::dialect::TestFormat;
 use matching::CallMatching;
-use reading::{DocumentReading, field, text};
+use reading::{DocumentReading, OracleBlock, OracleBlockKind, field, text};
 
 /// The profiles the oracle knows, by name.
 pub const PROFILES: [&str; 9] = [
@@ -133,6 +133,16 @@ fn judge(
         let before = at.checked_sub(1).and_then(|at| case.reading.messages.get(at));
         before.is_some_and(|before| !before.known) && inside.get(at - 1) == Some(&true)
     };
+    // A misplaced message that changes tools is left alone.
+    let changes_tools = |at: usize| {
+        let is_change = |block: &OracleBlock<'_>| {
+            block.kind == OracleBlockKind::Other
+                && !matches!(block.value["type"].as_str(), Some("image" | "document"))
+        };
+        let message = case.reading.messages.get(at);
+        case.profile == OracleProfile::Anthropic
+            && message.is_some_and(|message| message.blocks.iter().any(is_change))
+    };
     for (code, rule) in rules.into_iter().flatten() {
         found.extend(rule(&case).into_iter().map(|at| {
             let message = at.trim_start_matches('[').split(']').next();
@@ -140,7 +150,8 @@ fn judge(
             let may_stay = matches!(code, 314 | 603 | 605)
                 || *code == 601 && case.reading.layout == reading::OracleLayout::Items
                 || message.is_some_and(|at| inside.get(at) == Some(&true))
-                || *code == 402 && message.is_some_and(after_unknown_role);
+                || *code == 402 && message.is_some_and(after_unknown_role)
+                || *code == 406 && message.is_some_and(changes_tools);
             RuleViolation { code: *code, at, may_stay }
         }));
     }
