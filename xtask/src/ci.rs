@@ -6,6 +6,7 @@ use std::{
     env,
     path::PathBuf,
     process::{Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -61,7 +62,9 @@ fn tests(variables: &[(&str, &str)]) -> Outcome {
     if !has_nextest() {
         return cargo(&["test", "--workspace", "--lib", "--bins", "--tests"], variables);
     }
-    let mut arguments = vec!["nextest", "run", "--workspace"];
+    // Half of the time a test waits for a process, a disk or a clock.
+    let threads = thread::available_parallelism().map_or(2, |cores| 2 * cores.get()).to_string();
+    let mut arguments = vec!["nextest", "run", "--workspace", "--test-threads", &threads];
     // A server that tests a change tries a failed test once more and reports it as flaky.
     if env::var_os("CI").is_some() {
         arguments.extend(["--retries", "1", "--final-status-level", "flaky"]);

@@ -310,7 +310,7 @@ impl RecorderShared {
 }
 
 /// Milliseconds since 1970.
-fn unix_millis() -> u64 {
+pub(crate) fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

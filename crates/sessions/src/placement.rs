@@ -125,8 +125,8 @@ fn rewritten_end(
     (!own && !plan.is_empty()).then_some(last)
 }
 
-/// The messages of the file from its end: agents start at the last one. They do not start at a
-/// message of a sub-agent, or at a record that only repeats another one.
+/// The records of the file from its end: agents start at the last message, some at the last record. They do not
+/// start at a message of a sub-agent, or at a record that only repeats another one.
 fn possible_ends(rewriter: &LinkedFileRewriter<'_, '_>) -> impl Iterator<Item = u32> {
     let records = (0..u32::try_from(rewriter.log().links.len()).unwrap_or(0)).rev();
     records.filter(|&record| {
@@ -134,7 +134,7 @@ fn possible_ends(rewriter: &LinkedFileRewriter<'_, '_>) -> impl Iterator<Item = 
         let aside = matches!(standing, ChainStatus::Subagent | ChainStatus::Duplicate);
         let link = &rewriter.log().links[record as usize];
         let is_end =
-            link.fragment.is_some() || rewriter.agent == SessionAgent::Pi && link.id.is_some();
+            link.fragment.is_some() || rewriter.starts_at_notes() && link.id.is_some();
         is_end && !aside
     })
 }

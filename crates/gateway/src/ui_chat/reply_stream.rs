@@ -3,7 +3,6 @@
 use std::{
     pin::Pin,
     task::{Context, Poll, ready},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use bytes::Bytes;
@@ -23,7 +22,10 @@ use foxwedge_run::{
 };
 use http_body::{Body, Frame};
 
-use crate::response_body::{ResponseBody, ResponseBodyError};
+use crate::{
+    record::unix_millis,
+    response_body::{ResponseBody, ResponseBodyError},
+};
 
 /// The body of a reply for a user interface.
 pub(super) struct UiReplyBody {
@@ -265,9 +267,4 @@ fn call_event(call: &CallRef, name: &SharedId, input: Option<RawJson>) -> EventP
         input,
         ..ToolCallUpdate::default()
     })
-}
-
-fn unix_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

@@ -8,6 +8,8 @@ use foxwedge_testkit::laws::{
     session,
 };
 
+use crate::support::assert_lawful;
+
 /// Cases for each format, profile and policy.
 const CASES: u64 = 256;
 
@@ -31,20 +33,7 @@ fn hold(wire: Format) {
             }
         }
     }
-    let broken: Vec<String> = tally
-        .violations
-        .iter()
-        .take(3)
-        .map(|breach| {
-            format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
-        })
-        .collect();
-    assert!(
-        broken.is_empty(),
-        "{} violations, the first:\n{}",
-        tally.violations.len(),
-        broken.join("\n\n")
-    );
+    assert_lawful(&tally);
     assert!(tally.sound > 100, "too few sound histories: {}", tally.sound);
     assert!(tally.findings.len() > 15, "too few rules were met: {:?}", tally.findings);
 }
@@ -53,13 +42,7 @@ fn hold(wire: Format) {
 fn fix_does_what_check_promises_whatever_was_done_to_a_document() {
     let options = LawOptions { cases: 2_000, size: 6, ..LawOptions::default() };
     let tally = mutations::campaign(&options);
-    let broken: Vec<String> = tally
-        .violations
-        .iter()
-        .take(3)
-        .map(|breach| format!("{} {}\n{}", breach.law, breach.document, breach.what))
-        .collect();
-    assert!(broken.is_empty(), "{}:\n{}", tally.violations.len(), broken.join("\n\n"));
+    assert_lawful(&tally);
     // Each document is judged twice.
     let read = 2 * tally.cases - tally.unreadable;
     assert!(read > 500, "hardly anything could be read: {read}");
@@ -72,13 +55,7 @@ fn the_laws_hold_for_results_in_the_message_of_their_call() {
         let options =
             LawOptions { cases: 2_000, size: 10, wire: Some(wire), ..LawOptions::default() };
         let tally = own_results_campaign(&options);
-        let broken: Vec<String> = tally
-            .violations
-            .iter()
-            .take(3)
-            .map(|breach| format!("{} {}\n{}", breach.law, breach.document, breach.what))
-            .collect();
-        assert!(broken.is_empty(), "{}:\n{}", tally.violations.len(), broken.join("\n\n"));
+        assert_lawful(&tally);
         assert!(tally.findings.contains_key(&304), "{:?}", tally.findings);
     }
 }

@@ -10,6 +10,8 @@ use foxwedge_testkit::laws::{
     LawTally, SessionAgent, run,
     session::{case, mutated},
 };
+
+use crate::support::assert_lawful;
 use serde_json::{Value, json};
 
 /// Cases for each agent and policy.
@@ -31,20 +33,7 @@ fn hold(agent: SessionAgent, flaws: &[u16]) {
             run(&case(1 + number + 1_000_000 * index, agent, policy, 12), &mut tally);
         }
     }
-    let broken: Vec<String> = tally
-        .violations
-        .iter()
-        .take(3)
-        .map(|breach| {
-            format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
-        })
-        .collect();
-    assert!(
-        broken.is_empty(),
-        "{} violations, the first:\n{}",
-        tally.violations.len(),
-        broken.join("\n\n")
-    );
+    assert_lawful(&tally);
     assert!(tally.sound > 30, "too few sound files: {}", tally.sound);
     let met: Vec<&u16> = flaws.iter().filter(|code| tally.findings.contains_key(code)).collect();
     assert_eq!(met, flaws.iter().collect::<Vec<_>>(), "{:?}", tally.findings);

@@ -25,10 +25,11 @@ pub(super) fn judge(
     let mut expected = inventory(format, &Value::Array(both));
     expected.answers.retain(|answer| is_real(answer));
     let mut missing = lost(format, &expected, &Value::Array(after.messages.clone()));
-    if !missing.is_empty() && uncovers_hiding(bytes, &session.fixed) {
+    if !missing.is_empty()
+        && (uncovers_hiding(bytes, &session.fixed) || uncovers_end(bytes, &session.fixed))
+    {
         let hidden = TextInventory { user_texts: missing, ..TextInventory::default() };
-        let records = session.fixed.split(|byte| *byte == b'\n');
-        let records = records.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let records = records_of(&session.fixed).map(|(_, record)| record).collect();
         missing = lost(format, &hidden, &Value::Array(records));
     }
     let describe = || format!("edits {:?}\nafter\n{}", session.edits, shown_bytes(&session.fixed));
@@ -65,6 +66,36 @@ fn uncovers_hiding(bytes: &[u8], fixed: &[u8]) -> bool {
         let text = String::from_utf8_lossy(line);
         HIDING.iter().any(|word| text.contains(word))
     })
+}
+
+/// Whether the conversation ends, but for records of ours, at a record that can be read only after the repair: it
+/// shared a line with something torn. The agent then follows the branch of that record, and the branch that was the
+/// conversation before stays in the file.
+fn uncovers_end(bytes: &[u8], fixed: &[u8]) -> bool {
+    let before: HashSet<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    let id = |record: &Value| record.get("uuid").or(record.get("id")).cloned();
+    let parent = |record: &Value| record.get("parentUuid").or(record.get("parentId")).cloned();
+    let mut next = None;
+    for (line, record) in records_of(fixed).collect::<Vec<_>>().into_iter().rev() {
+        let Some(id) = id(&record).filter(|id| next.as_ref().is_none_or(|next| next == id)) else {
+            continue;
+        };
+        let is_uncovered = bytes.windows(line.len()).any(|window| window == line);
+        if before.contains(line) || is_uncovered {
+            return !before.contains(line);
+        }
+        next = parent(&record).filter(|parent| *parent != id);
+        if next.is_none() {
+            return false;
+        }
+    }
+    false
+}
+
+/// The lines that are records.
+fn records_of(bytes: &[u8]) -> impl Iterator<Item = (&[u8], Value)> {
+    let lines = bytes.split(|byte| *byte == b'\n');
+    lines.filter_map(|line| Some((line, serde_json::from_slice(line).ok()?)))
 }
 
 fn is_real(answer: &str) -> bool {

@@ -5,6 +5,8 @@ use foxwedge_core::{
 };
 use foxwedge_testkit::laws::{LawCase, LawTally, compaction::run};
 
+use crate::support::assert_lawful;
+
 /// Cases for each format and profile.
 const CASES: u64 = 24;
 
@@ -32,12 +34,7 @@ fn hold(wire: Format) {
             run(&LawCase { seed, agent: None, wire, profile, policy, size: 14 }, &mut tally);
         }
     }
-    let shown = tally.violations.iter().take(3).map(|breach| {
-        format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
-    });
-    let broken: Vec<String> = shown.collect();
-    let count = tally.violations.len();
-    assert!(broken.is_empty(), "{count} violations, the first:\n{}", broken.join("\n\n"));
+    assert_lawful(&tally);
     for seen in ["shorter", "as it was", "cannot shrink", "summary refused", "no summary"] {
         assert!(tally.repairs.contains_key(seen), "no result was `{seen}`: {:?}", tally.repairs);
     }

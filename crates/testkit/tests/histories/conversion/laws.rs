@@ -5,6 +5,8 @@ use foxwedge_core::{
 };
 use foxwedge_testkit::laws::{LawCase, LawTally, conversion::run};
 
+use crate::support::assert_lawful;
+
 /// Cases for each format and profile.
 const CASES: u64 = 40;
 
@@ -32,12 +34,7 @@ fn hold(wire: Format) {
             run(&LawCase { seed, agent: None, wire, profile, policy, size: 12 }, &mut tally);
         }
     }
-    let shown = tally.violations.iter().take(3).map(|breach| {
-        format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
-    });
-    let broken: Vec<String> = shown.collect();
-    let count = tally.violations.len();
-    assert!(broken.is_empty(), "{count} violations, the first:\n{}", broken.join("\n\n"));
+    assert_lawful(&tally);
     assert!(tally.sound > 150, "too few sound documents: {}", tally.sound);
     assert!(tally.findings.len() > 15, "too few rules were met: {:?}", tally.findings);
     assert!(tally.repairs.len() > 7, "too few kinds of losses were met: {:?}", tally.repairs);

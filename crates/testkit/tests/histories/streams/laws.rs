@@ -8,6 +8,8 @@ use foxwedge_testkit::laws::{
     streams::{StreamExchange, TestEffort, run},
 };
 
+use crate::support::assert_lawful;
+
 /// Cases for each pair of formats.
 const CASES: u64 = 7;
 
@@ -30,21 +32,7 @@ fn hold(from: Format) {
             run(&exchange, TestEffort::All, &mut tally);
         }
     }
-    let broken: Vec<String> = tally
-        .violations
-        .iter()
-        .take(3)
-        .map(|breach| {
-            let (law, seed) = (breach.law, breach.case.seed);
-            format!("{law}, seed {seed}, {}\n{}", breach.what, breach.document)
-        })
-        .collect();
-    assert!(
-        broken.is_empty(),
-        "{} violations, the first:\n{}",
-        tally.violations.len(),
-        broken.join("\n\n")
-    );
+    assert_lawful(&tally);
     assert!(tally.sound > 10, "too few answers arrive as they were: {}", tally.sound);
     assert!(tally.repairs.len() > 2, "too few kinds of losses: {:?}", tally.repairs);
 }

@@ -7,7 +7,7 @@ use foxwedge_core::{
     UnansweredPolicy, check,
 };
 use foxwedge_formats::{outline_options, read, text};
-use foxwedge_testkit::{RuleViolation, violations};
+use foxwedge_testkit::{RuleViolation, laws::LawTally, violations};
 use serde_json::Value;
 
 /// What a repair gave.
@@ -313,4 +313,14 @@ fn block(block: &Value) -> Part {
         None if block.get("reasoningContent").is_some() => Part::Thought,
         None => Part::Other,
     }
+}
+
+/// Panics with the first breaches of a campaign.
+pub(crate) fn assert_lawful(tally: &LawTally) {
+    let first = tally.violations.iter().take(3).map(|breach| {
+        format!("{} {:?}\n{}\n{}", breach.law, breach.case, breach.document, breach.what)
+    });
+    let first: Vec<String> = first.collect();
+    let count = tally.violations.len();
+    assert!(first.is_empty(), "{count} violations, the first:\n{}", first.join("\n\n"));
 }
