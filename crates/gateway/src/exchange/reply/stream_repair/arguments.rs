@@ -60,6 +60,8 @@ enum JsonState {
     Word(StringUse),
     /// The value is complete.
     Done,
+    /// The value is too deep: the rest passes as it is.
+    Unread,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +109,7 @@ impl ArgumentRepair {
     /// Whether the value is complete.
     pub(super) fn is_complete(&self) -> bool {
         match self.state {
-            JsonState::Done => true,
+            JsonState::Done | JsonState::Unread => true,
             JsonState::Number(place) => self.stack.is_empty() && place.is_complete(),
             _ => false,
         }
@@ -129,7 +131,7 @@ impl ArgumentRepair {
         }
         loop {
             match self.state {
-                JsonState::Done => return,
+                JsonState::Done | JsonState::Unread => return,
                 JsonState::Start | JsonState::SkippedStart => {
                     out.push_str("{}");
                     self.state = JsonState::Done;
@@ -197,6 +199,7 @@ impl ArgumentRepair {
                     self.read(character, out);
                 }
             }
+            JsonState::Unread => out.push(character),
             JsonState::Done if " \t\r\n".contains(character) => out.push(character),
             // A second value, or text after the value.
             JsonState::Done => {}
@@ -340,6 +343,10 @@ impl ArgumentRepair {
                 };
                 self.stack.push(container);
                 state
+            }
+            '{' | '[' => {
+                out.push(character);
+                JsonState::Unread
             }
             quote @ ('"' | '\'') => {
                 out.push('"');

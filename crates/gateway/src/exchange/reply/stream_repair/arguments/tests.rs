@@ -67,3 +67,10 @@ fn any_text_becomes_json_and_json_stays() {
         assert_eq!(repaired(&[&out]), out, "{text:?}");
     }
 }
+
+#[test]
+fn what_is_too_deep_passes_as_it_is() {
+    let deep = |depth: usize| format!("{}1,{}", "[".repeat(depth), "]".repeat(depth));
+    assert_eq!(repaired(&[&deep(MAX_DEPTH)]), deep(MAX_DEPTH).replace("1,", "1"));
+    assert_eq!(repaired(&[&deep(MAX_DEPTH + 1)]), deep(MAX_DEPTH + 1));
+}
