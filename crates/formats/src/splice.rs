@@ -13,4 +13,4 @@ pub use blocks::{
 };
 pub use quoted_content::ElementQuoting;
 pub(crate) use quoted_content::QuotedContent;
-pub(crate) use recoded_result::{recode_result, recode_result_without};
+pub(crate) use recoded_result::{has_content, recode_result, recode_result_without, write_element};

@@ -133,8 +133,7 @@ fn possible_ends(rewriter: &LinkedFileRewriter<'_, '_>) -> impl Iterator<Item = 
         let standing = rewriter.standing(record);
         let aside = matches!(standing, ChainStatus::Subagent | ChainStatus::Duplicate);
         let link = &rewriter.log().links[record as usize];
-        let is_end =
-            link.fragment.is_some() || rewriter.starts_at_notes() && link.id.is_some();
+        let is_end = link.fragment.is_some() || rewriter.starts_at_notes() && link.id.is_some();
         is_end && !aside
     })
 }

@@ -9,6 +9,7 @@ use crate::chain::ChainStatus;
 use foxwedge_core::{PartKind, RepairedPart, Role};
 
 use super::{
+    SessionAgent,
     link_changes::{LinkChanges, PathItem},
     linked_file::LinkedFileRewriter,
     placement::RecordPlacement,
@@ -230,8 +231,17 @@ impl<'a> RepairedPath<'a> {
                     }
                 }
                 PathItem::Old(record) => {
+                    // The record before it had the id of its parent, which is another record.
+                    let is_renamed = before.is_some_and(|at| match self.items[at] {
+                        PathItem::Old(other) => {
+                            changes.ids.contains_key(&other)
+                                && rewriter.parent(record) != Some(other)
+                        }
+                        PathItem::New(_) => false,
+                    });
                     let keeps = unrepaired.contains(&record)
                         || !repaired.contains(&record)
+                            && !is_renamed
                             && self.keeps_link(rewriter, record, place, before);
                     if !keeps {
                         let parent = parent(before, changes);
@@ -294,7 +304,9 @@ impl<'a> RepairedPath<'a> {
         if at == before {
             return true;
         }
-        if !rewriter.mixes_turns() {
+        // pi sends a remark between results after them.
+        let is_pi = rewriter.agent == SessionAgent::Pi && !rewriter.straightens;
+        if !rewriter.mixes_turns() && !is_pi {
             return false;
         }
         // An untouched turn keeps its links. Records of its reply may be attached to results that

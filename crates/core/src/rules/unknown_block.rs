@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::prelude::*;
 use crate::{
     check::{Findings, RuleContext},
-    draft::{DraftFeatures, Part, PartKind},
+    draft::{DraftCall, DraftFeatures, MessageLayout, Part, PartKind},
     report::Fix,
 };
 
@@ -38,8 +38,12 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     };
     let called = ids(|kind| matches!(kind, PartKind::Call(_) | PartKind::ServerCall(_)));
     let answered = ids(|kind| matches!(kind, PartKind::Answer(_) | PartKind::ServerAnswer(_)));
+    // An item whose output the model does not wait for may stay open.
+    let may_wait = |call: &DraftCall<'_>| draft.layout() == MessageLayout::Items && !call.typed;
     let is_alone = |part: &Part<'_>| match &part.kind {
-        PartKind::Call(call) => call.id.as_deref().is_none_or(|id| !answered.contains(id)),
+        PartKind::Call(call) => {
+            !may_wait(call) && call.id.as_deref().is_none_or(|id| !answered.contains(id))
+        }
         PartKind::Answer(answer) => answer.id.as_deref().is_none_or(|id| !called.contains(id)),
         _ => false,
     };

@@ -7,7 +7,8 @@ use foxwedge_core::{
 
 use super::outline::{is_custom_type, is_media};
 use crate::splice::{
-    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, recode_result_without,
+    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, has_content,
+    recode_result_without, write_element,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{array_elements, escape_into, field_text, field_value, quote};
@@ -122,25 +123,22 @@ fn answer_changes(
     changes.extend(id.map(|id| ("tool_call_id", FieldChange::Text(quote(id)))));
     changes.extend(repaired.patch.output().map(|text| ("content", FieldChange::Text(quote(text)))));
     let PartKind::Answer(answer) = &repaired.part.kind else { return };
-    let elements = || {
-        array_elements(out.source, answer.content)
-            .into_iter()
-            .filter(|&element| !is_empty_text(out.source, element))
-    };
+    let text_block = ("{\"type\":\"text\",\"text\":", "}");
     if let Some(pointer) = repaired.patch.pointer() {
         // The media moved to another message, and the pointer names it. Everything else stays.
         let mut content = out.inner();
         content.text("[");
-        for element in elements() {
-            if quote_element(out.source, element) != ElementQuoting::Verbatim {
-                content.copy(element);
+        let (source, (before, behind)) = (out.source, text_block);
+        for element in array_elements(source, answer.content) {
+            let is_media = quote_element(source, element) == ElementQuoting::Verbatim;
+            if !is_media && has_content(source, element) && !is_empty_text(source, element) {
+                write_element(&mut content, element, text_block);
                 content.text(",");
             }
         }
-        content.text(&format!("{{\"type\":\"text\",\"text\":{}}}]", quote(pointer)));
+        content.text(&format!("{before}{}{behind}]", quote(pointer)));
         changes.push(("content", FieldChange::Chunks(content.finish())));
     } else if repaired.patch.recode_content && repaired.patch.output().is_none() {
-        let text_block = ("{\"type\":\"text\",\"text\":", "}");
         let content = recode_result_without(answer.content, text_block, is_empty_text);
         changes.push(("content", content));
     }

@@ -1,7 +1,7 @@
 //! Writes the content of a tool result in a type that its format allows.
 
 use foxwedge_core::Span;
-use foxwedge_json::{FieldChange, array_elements, quote};
+use foxwedge_json::{FieldChange, SpliceWriter, array_elements, quote};
 
 use super::value_as_text;
 
@@ -27,19 +27,34 @@ pub(crate) fn recode_result_without(
             return out.text(&as_text(content));
         }
         let mut elements = array_elements(source, content);
-        elements.retain(|element| {
-            !matches!(element.of(source), "null" | "\"\"") && !is_left_out(source, *element)
-        });
+        elements.retain(|element| has_content(source, *element) && !is_left_out(source, *element));
         if elements.is_empty() {
             return out.text(&format!("[{before}{}{behind}]", as_text(content)));
         }
         for (index, element) in elements.into_iter().enumerate() {
             out.text(if index == 0 { "[" } else { "," });
-            match element.of(source).starts_with('{') {
-                true => out.copy(element),
-                false => out.text(&format!("{before}{}{behind}", as_text(element))),
-            }
+            write_element(out, element, (before, behind));
         }
         out.text("]");
     }))
+}
+
+/// Whether an element of a list is not empty.
+pub(crate) fn has_content(source: &str, element: Span) -> bool {
+    !matches!(element.of(source), "null" | "\"\"")
+}
+
+/// Writes an element of a list; what is not an object becomes a text block.
+pub(crate) fn write_element(
+    out: &mut SpliceWriter<'_>,
+    element: Span,
+    (before, behind): TextBlock,
+) {
+    match element.of(out.source).starts_with('{') {
+        true => out.copy(element),
+        false => {
+            let text = quote(&value_as_text(out.source, element));
+            out.text(&format!("{before}{text}{behind}"));
+        }
+    }
 }

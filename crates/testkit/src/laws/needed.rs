@@ -1,7 +1,7 @@
 //! Every change of a repair is needed.
 
 use foxwedge_core::{
-    Edit, PartKind, PartSource, Repair, RepairedMessage, Span, Strategy, TailPolicy,
+    Edit, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Span, Strategy, TailPolicy,
     UnansweredPolicy, check,
 };
 use foxwedge_formats::{OutlinedDocument, outline_options, read};
@@ -105,10 +105,21 @@ pub(super) fn needed(
         return Ok(());
     }
     for gone in (0..old.len()).filter(|at| !present[*at]) {
-        // After the message that came before it.
-        let origins = repair.messages.iter().enumerate();
-        let before = origins.filter(|(_, message)| message.origin().is_some_and(|at| at < gone));
-        let place = before.max_by_key(|(_, message)| message.origin()).map_or(0, |(at, _)| at + 1);
+        // Where all that followed it is gone, too, it would be the last message, which it was not.
+        if gone + 1 < old.len() && !present[gone + 1..].contains(&true) {
+            continue;
+        }
+        // After the message that came before it, or that was made of it.
+        let start = reading.draft.messages[gone].span.start;
+        let is_before = |message: &RepairedMessage<'_>| {
+            let is_input = |part: &RepairedPart<'_>| !matches!(part.source(), PartSource::Text(_));
+            let mut parts = message.parts.iter().filter(|part| is_input(part));
+            match message.origin() {
+                Some(at) => at < gone,
+                None => parts.any(|part| part.part.span.start < start),
+            }
+        };
+        let place = repair.messages.iter().rposition(is_before).map_or(0, |at| at + 1);
         let mut other = new.to_vec();
         other.insert(place, old[gone].clone());
         if is_as_good(case, repair, &after, other) {
@@ -149,7 +160,7 @@ fn holds(reading: &OutlinedDocument<'_>, message: &RepairedMessage<'_>, origin: 
     message.is_touched() && message.parts.iter().any(|part| is_within(part.part.span))
 }
 
-/// Whether a document with this list has no more findings than the repaired one.
+/// Whether a document with this list has no more findings of any rule than the repaired one.
 fn is_as_good(case: &LawCase, repair: &Repair<'_>, after: &Value, list: Vec<Value>) -> bool {
     if list.is_empty() || messages(after).is_empty() {
         return false;
@@ -172,5 +183,6 @@ fn is_as_good(case: &LawCase, repair: &Repair<'_>, after: &Value, list: Vec<Valu
     }
     let text = document.to_string();
     let Ok(reading) = read(&text, case.wire, outline_options(case.profile)) else { return false };
-    check(&reading.draft, &case.question()).total() <= repair.after.total()
+    let found = check(&reading.draft, &case.question()).counts;
+    found.iter().all(|kind| found.of(kind.rule.code) <= repair.after.counts.of(kind.rule.code))
 }

@@ -135,6 +135,12 @@ pub fn owed(format: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
             }
         }
         events.sort();
+        // A result without an id may belong to the call that it follows; then the others do not.
+        let span = events.first().zip(events.last()).map(|((first, _), (last, _))| *first..*last);
+        let mut unnamed = matching.answers.iter().filter(|answer| answer.id.is_none());
+        if unnamed.any(|answer| span.as_ref().is_some_and(|span| span.contains(&answer.position))) {
+            continue;
+        }
         let (mut open, mut matched, mut odd) = (0_usize, 0_usize, 0);
         let mut texts = Vec::new();
         for (_, event) in events {

@@ -5,7 +5,11 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::judge::{RepairedSession, SessionVerdict, breach, shown_bytes};
-use crate::{PLACEHOLDERS, SessionConversation, TextInventory, inventory, laws::LawCase, lost};
+use crate::{
+    PLACEHOLDERS, SessionConversation, TextInventory, inventory,
+    laws::{LawCase, SessionAgent},
+    lost,
+};
 
 /// Beginnings of placeholders. A real result may replace them.
 const STAND_INS: [&str; 2] = ["[Tool call interrupted: the session ended", OURS];
@@ -25,8 +29,15 @@ pub(super) fn judge(
     let mut expected = inventory(format, &Value::Array(both));
     expected.answers.retain(|answer| is_real(answer));
     let mut missing = lost(format, &expected, &Value::Array(after.messages.clone()));
+    // Kimi Code takes back the last message of the user, also if that is a quoted result.
+    let takes_back = || {
+        case.agent == Some(SessionAgent::KimiCode)
+            && records_of(&session.fixed).any(|(_, record)| record["type"] == "context.undo")
+    };
     if !missing.is_empty()
-        && (uncovers_hiding(bytes, &session.fixed) || uncovers_end(bytes, &session.fixed))
+        && (uncovers_hiding(bytes, &session.fixed)
+            || uncovers_end(bytes, &session.fixed)
+            || takes_back())
     {
         let hidden = TextInventory { user_texts: missing, ..TextInventory::default() };
         let records = records_of(&session.fixed).map(|(_, record)| record).collect();
@@ -54,8 +65,15 @@ pub(super) fn judge(
 }
 
 /// Records that hide what stands before them, by words in them.
-const HIDING: [&str; 5] =
-    ["compact", "rolled_back", "context_cleared", "context.clear", "context.undo"];
+const HIDING: [&str; 7] = [
+    "compact",
+    "rolled_back",
+    "context_cleared",
+    "context.clear",
+    "context.undo",
+    "$rewindTo",
+    "\"summary\":true",
+];
 
 /// Whether a record that hides history can be read only after the repair: it shared a line with something
 /// torn. The agent then does not send what was before it, which stays in the file.
@@ -72,19 +90,23 @@ fn uncovers_hiding(bytes: &[u8], fixed: &[u8]) -> bool {
 /// shared a line with something torn. The agent then follows the branch of that record, and the branch that was the
 /// conversation before stays in the file.
 fn uncovers_end(bytes: &[u8], fixed: &[u8]) -> bool {
-    let before: HashSet<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     let id = |record: &Value| record.get("uuid").or(record.get("id")).cloned();
     let parent = |record: &Value| record.get("parentUuid").or(record.get("parentId")).cloned();
+    let before: Vec<Value> = records_of(bytes).filter_map(|(_, record)| id(&record)).collect();
+    let text = String::from_utf8_lossy(bytes);
+    let records: Vec<(&[u8], Value)> = records_of(fixed).collect();
     let mut next = None;
-    for (line, record) in records_of(fixed).collect::<Vec<_>>().into_iter().rev() {
-        let Some(id) = id(&record).filter(|id| next.as_ref().is_none_or(|next| next == id)) else {
+    for (_, record) in records.iter().rev() {
+        let Some(own) = id(record).filter(|id| next.as_ref().is_none_or(|next| next == id)) else {
             continue;
         };
-        let is_uncovered = bytes.windows(line.len()).any(|window| window == line);
-        if before.contains(line) || is_uncovered {
-            return !before.contains(line);
+        if before.contains(&own) {
+            return false;
         }
-        next = parent(&record).filter(|parent| *parent != id);
+        if text.contains(&own.to_string()) {
+            return true;
+        }
+        next = parent(record).filter(|parent| *parent != own);
         if next.is_none() {
             return false;
         }
