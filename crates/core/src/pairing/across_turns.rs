@@ -170,7 +170,8 @@ pub(super) fn match_earlier_calls(
 }
 
 /// Handles two answers to a call while an older call of the same id is open: the first answers the
-/// older call, unless the second one is empty.
+/// older call, unless the second one is empty. An answer that is in its place stays there if the
+/// second one is not.
 pub(super) fn pass_to_older_call(
     draft: &Draft<'_>,
     pairing: &mut CallPairing,
@@ -179,8 +180,10 @@ pub(super) fn pass_to_older_call(
 ) {
     let has_content = !is_empty_answer(draft, pairing.answers[answer].part());
     let first = pairing.calls[newer].answer().filter(|&first| {
-        let after_call = pairing.answers[first].message() > pairing.calls[newer].message();
-        has_content && first < answer && after_call
+        let (first_at, at) = (pairing.answers[first].message(), pairing.answers[answer].message());
+        let home = pairing.turns[pairing.calls[newer].turn()].home();
+        let one_moves = !home.contains(&first_at) || home.contains(&at);
+        has_content && first < answer && first_at > pairing.calls[newer].message() && one_moves
     });
     match first {
         Some(first) => {

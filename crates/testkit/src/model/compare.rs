@@ -228,22 +228,15 @@ impl ModelCase<'_> {
     }
 }
 
-/// Whether the specification says which result belongs to which call. If several calls share an id,
-/// it does while they are in different rows, and each result of that id is in the place of a call.
-fn is_certain(pairing: &HistoryPairing) -> bool {
-    let HistoryPairing { turns, calls, results } = pairing;
-    let twins = calls.iter().enumerate().any(|(at, call)| {
+/// Whether the specification says which result belongs to which call: no id is used by several
+/// messages of one row.
+fn is_certain(HistoryPairing { turns, calls, .. }: &HistoryPairing) -> bool {
+    !calls.iter().enumerate().any(|(at, call)| {
         calls[..at].iter().any(|other| {
             let one_row = turns[other.turn].home.start == turns[call.turn].home.start;
             other.id == call.id && other.message != call.message && one_row
         })
-    });
-    let shared = |id: u8| calls.iter().filter(|call| call.id == id).count() > 1;
-    let in_place = results.iter().filter(|result| shared(result.id)).all(|result| {
-        let ResultFate::Of(call) = result.fate else { return false };
-        turns[calls[call].turn].home.contains(&result.message)
-    });
-    !twins && in_place
+    })
 }
 
 /// What an engine changed, from a history to its repair.
