@@ -13,8 +13,8 @@ use foxwedge_formats::{outline_options, read};
 use serde_json::Value;
 
 use super::{
-    AbstractHistory, AbstractPart, DEMANDS, HistoryLayout, HistoryPairing, RepairCost, ResultFate,
-    SenderSide, broken_clauses, least_cost, moves, required_texts, wire,
+    AbstractHistory, AbstractPart, DEMANDS, HistoryLayout, HistoryPairing, RepairCost, SenderSide,
+    broken_clauses, least_cost, moves, required_texts, wire,
 };
 use crate::dialect::TestFormat;
 
