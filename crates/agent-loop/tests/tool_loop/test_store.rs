@@ -12,7 +12,7 @@ use std::{
 use foxwedge_store::{AnyStore, StoreUrl};
 
 use crate::{
-    server::{Care, Server, VARIABLE},
+    server::{Care, OFF, Server, VARIABLE},
     temporary::Temporary,
 };
 
@@ -80,7 +80,7 @@ fn schema() -> Option<String> {
 }
 
 fn shared() -> Result<(String, Option<Server>), String> {
-    if let Ok(url) = std::env::var(VARIABLE) {
+    if let Some(url) = std::env::var(VARIABLE).ok().filter(|url| url != OFF) {
         return Ok((url, None));
     }
     let server = Server::start(Path::new(env!("CARGO_TARGET_TMPDIR")), Care::Fast, &[])?;
