@@ -67,8 +67,7 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     }
     let mut ordinals = codex::CodexOrdinals::new(session, &edits);
     for (anchor, message) in new_messages {
-        let near = anchor.or_else(|| session.chain.records.first().copied()).unwrap_or(0);
-        let new = rewriter.new_record(near, message, &mut ordinals);
+        let new = rewriter.new_record(anchor, message, &mut ordinals);
         match anchor {
             Some(anchor) => edits.behind.entry(anchor).or_default().push(new),
             None => edits.first.push(new),
@@ -182,13 +181,14 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         out.finish()
     }
 
-    /// Writes a new record, with the record before it as the template.
+    /// Writes a new record. The record before it is the template, or the first one of the path.
     fn new_record(
         &self,
-        near: u32,
+        anchor: Option<u32>,
         message: &RepairedMessage<'a>,
         ordinals: &mut codex::CodexOrdinals,
     ) -> Vec<OutputChunk> {
+        let near = anchor.or_else(|| self.session.chain.records.first().copied()).unwrap_or(0);
         let mut out = self.writer();
         if let Some(row_format) = row_dialect(self.session.agent) {
             message_rows::write_new(row_format, self.session, &mut out, near, message);
@@ -207,7 +207,7 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         }
         let encoded = self.write_message(message);
         if self.session.agent == SessionAgent::Codex {
-            codex::write_envelope(self.session, &mut out, near, ordinals.next(near), encoded);
+            codex::write_envelope(self.session, &mut out, near, ordinals.next(anchor), encoded);
         } else {
             out.append(encoded);
         }

@@ -34,7 +34,8 @@ pub(crate) fn write_envelope(
 /// number; one in the middle gets none, so that the others keep theirs and none occurs twice.
 pub(crate) struct CodexOrdinals {
     last: Option<u64>,
-    record: u32,
+    /// The last record that stays.
+    record: Option<u32>,
 }
 
 impl CodexOrdinals {
@@ -51,13 +52,13 @@ impl CodexOrdinals {
                 .filter(|(_, record)| record.state != RecordState::Torn)
         };
         let goes = |record: u32| edits.changed.get(&record).is_some_and(Vec::is_empty);
-        let last = whole().find(|(at, _)| !goes(*at)).map_or(0, |(at, _)| at);
+        let last = whole().find(|(at, _)| !goes(*at)).map(|(at, _)| at);
         CodexOrdinals { last: whole().find_map(|(_, record)| number(record.span)), record: last }
     }
 
-    /// The number of a new record that follows `near`.
-    pub(crate) fn next(&mut self, near: u32) -> Option<u64> {
-        if near < self.record {
+    /// The number of a new record that follows `anchor`, or is the first one.
+    pub(crate) fn next(&mut self, anchor: Option<u32>) -> Option<u64> {
+        if anchor < self.record {
             return None;
         }
         self.last = self.last.and_then(|last| last.checked_add(1));

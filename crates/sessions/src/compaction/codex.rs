@@ -17,7 +17,7 @@ pub(super) fn write_compaction(
     if let Some(time) = ids.next_time() {
         out.text(&format!("\"timestamp\":{},", quote(&time)));
     }
-    if let Some(ordinal) = CodexOrdinals::new(session, &edits).next(u32::MAX) {
+    if let Some(ordinal) = CodexOrdinals::new(session, &edits).next(Some(u32::MAX)) {
         out.text(&format!("\"ordinal\":{ordinal},"));
     }
     // For Codex versions that do not know the list.
