@@ -111,7 +111,7 @@ pub(crate) enum CliCommand {
     /// Report what a provider would reject
     Check(CheckArgs),
     /// Repair files in place, or stdin to stdout (same as check --fix)
-    #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)))]
+    #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)), mut_arg("watch", |arg| arg.hide(true)))]
     Fix(Box<FixArgs>),
     /// Shorten a conversation and keep every tool call with its result
     Compact(Box<CompactArgs>),
@@ -131,7 +131,8 @@ pub(crate) enum CliCommand {
     Continue(ContinueArgs),
     /// Start an agent; repair the session that it resumes first
     Run(RunArgs),
-    /// Export a session as Markdown, HTML or JSON
+    /// Export a session, or all of them, as Markdown, HTML or JSON
+    #[command(mut_arg("target", |arg| arg.required_unless_present("all")))]
     Export(ExportArgs),
     /// Copy a session under a new id and repair the copy
     Fork(ForkArgs),
@@ -243,6 +244,14 @@ pub(crate) struct CheckArgs {
     /// List the files that would be read, and exit
     #[arg(long, help_heading = "Output")]
     pub(crate) show_files: bool,
+    /// Check again whenever a target changes, until Ctrl-C
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        conflicts_with_all = ["fix", "diff", "dry_run", "show_files", "output_file"]
+    )]
+    pub(crate) watch: bool,
     /// Print only findings and errors: no notes, no summary
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -160,14 +160,17 @@ pub(crate) struct RunArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// Export every session into a folder, with an index
+    #[arg(long, help_heading = "Session", requires = "output", conflicts_with_all = ["target", "last"])]
+    pub(crate) all: bool,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     pub(crate) format: ExportFormat,
     /// Remove keys, tokens, passwords and home folder names
     #[arg(long)]
     pub(crate) redact: bool,
-    /// Write to a file that only you can read, instead of stdout
-    #[arg(short, long, value_name = "FILE")]
+    /// Write to a file that only you can read, or with --all to a new folder, instead of stdout
+    #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
 }
 
