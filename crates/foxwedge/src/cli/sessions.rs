@@ -40,7 +40,7 @@ pub(crate) struct ListArgs {
     /// Only sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Only sessions of this folder or its subfolders
+    /// Only sessions in this folder or its subfolders
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
     /// Only sessions with problems
@@ -68,7 +68,7 @@ pub(crate) struct SearchArgs {
     /// Only sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Only sessions of this folder or its subfolders
+    /// Only sessions in this folder or its subfolders
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
     /// Maximum number of sessions, newest first
@@ -129,10 +129,10 @@ pub(crate) struct ContinueArgs {
     /// Search only the sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Session", value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Start the agent on the session as it is
+    /// Start the agent without repairing the session
     #[arg(long)]
     pub(crate) no_fix: bool,
-    /// Print the agent's command, and do nothing
+    /// Print the agent's command instead of running it
     #[arg(long)]
     pub(crate) print: bool,
     #[command(flatten)]
