@@ -113,7 +113,7 @@ test("the start page leads from what needs attention to its repair", async () =>
     await block("Requests that were rejected or failed").getByRole("link", { name: "Open" }).click();
     await page.getByText("this route refuses it").first().waitFor();
     await page.goBack();
-    await block("Runs that wait for a person").getByRole("link", { name: "Answer" }).click();
+    await block("Runs waiting for an answer").getByRole("link", { name: "Answer" }).click();
     await page.getByRole("button", { name: "Deny" }).click();
     await page.locator('.page-head [data-outcome="completed"]').waitFor();
     await page.getByRole("link", { name: "Start" }).click();

@@ -430,7 +430,7 @@ export const zh: Readonly<Record<keyof typeof en, string>> = {
   "start.sessions.none": "所有已检查的会话都能完整打开。",
   "start.requests": "被拒绝或失败的请求",
   "start.requests.none": "最近 24 小时没有请求被拒绝。",
-  "start.runs": "等待人工的运行",
+  "start.runs": "等待答复的运行",
   "start.runs.none": "没有运行在等待答复。",
   "start.repair.all": "修复全部 {n} 个…",
   "start.look": "打开",

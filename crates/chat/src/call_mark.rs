@@ -3,7 +3,10 @@
 use anstyle::Style;
 use foxwedge_run::{ToolStatus, ToolStatusReason};
 
-use foxwedge_local::runs::draw::{self, SignSet};
+use foxwedge_local::{
+    language::localize,
+    runs::draw::{self, SignSet},
+};
 
 /// The display of a call's status.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +28,8 @@ impl CallMark {
         milliseconds: Option<u64>,
     ) -> CallMark {
         let (sign, style) = signs.call(status);
-        CallMark { sign, style, text: draw::status_text(status, reason, milliseconds) }
+        let text = localize(draw::status_text(status, reason, milliseconds)).into_owned();
+        CallMark { sign, style, text }
     }
 }
 

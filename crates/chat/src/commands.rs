@@ -18,8 +18,10 @@ use super::{
 };
 use foxwedge_gateway::config::LocalEnvironment;
 use foxwedge_local::{
+    language::localize,
     output::{HelpfulError, clean, cut, pluralize},
     runs::draw,
+    screen::pad,
 };
 
 /// Maximum number of sessions that `/resume` lists.
@@ -142,7 +144,7 @@ impl ChatAgent {
                 self.undone_calls = calls;
             }
         }
-        Ok(CommandReply { lines, follow_up: CommandFollowUp::Edit(text) })
+        Ok(CommandReply { follow_up: CommandFollowUp::Edit(text), ..reply_with_lines(lines) })
     }
 
     /// Takes back what calls changed in files, and says so.
@@ -203,8 +205,9 @@ impl ChatAgent {
                 ToolEffect::Writes => "asks",
             };
             let first = spec.description.lines().next().unwrap_or_default();
+            let access = pad(&localize(access), 7);
             let (name, summary) = (clean(&spec.name), clean(&cut(first, MAX_TOOL_CHARS)));
-            format!("{name:widest$}  {access:7}  {summary}")
+            format!("{name:widest$}  {access}  {summary}")
         };
         let mut lines: Vec<String> = self.tools.iter().map(|tool| line(tool.spec())).collect();
         lines.extend(self.allowed.rules.describe().iter().map(|line| clean(line)));
@@ -249,6 +252,7 @@ fn describe_run(finished: &FinishedRun) -> String {
     let outcome = finished.ended.outcome.map_or("ended", draw::outcome_text);
     let calls = draw::format_call_counts(&finished.summary);
     let usage = finished.ended.usage.unwrap_or_default();
+    let outcome = localize(outcome);
     format!(
         "{} {outcome}, {calls}, {} tokens in ({} cached), {} out",
         finished.run, usage.input, usage.cached, usage.output
@@ -256,6 +260,7 @@ fn describe_run(finished: &FinishedRun) -> String {
 }
 
 pub(super) fn reply_with_lines(lines: Vec<String>) -> CommandReply {
+    let lines = lines.into_iter().map(|line| localize(line).into_owned()).collect();
     CommandReply { lines, follow_up: CommandFollowUp::Stay }
 }
 

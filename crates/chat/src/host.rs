@@ -15,7 +15,7 @@ use super::{
         ChatRunEnd, CommandReply, RunController, TerminalHistoryItem, TerminalHost, TerminalStart,
     },
 };
-use foxwedge_local::{output::clean, runs::draw::SignSet, screen};
+use foxwedge_local::{language::localize, output::clean, runs::draw::SignSet, screen};
 
 /// Maximum number of earlier items that are shown again.
 const MAX_PAST_ITEMS: usize = 60;
@@ -61,13 +61,16 @@ impl TerminalHost for ChatAgent {
         if let ChatSessionState::Open(_, tool_loop) = &self.session
             && let Some(tokens) = tool_loop.tokens()
         {
-            parts.push(match self.model.about().window.filter(|window| *window > 0) {
-                Some(window) => {
-                    let percent = (tokens * 100).div_ceil(window);
-                    format!("{} tokens, {percent}% of the context", short_number(tokens))
-                }
-                None => format!("{} tokens", short_number(tokens)),
-            });
+            parts.push(
+                localize(match self.model.about().window.filter(|window| *window > 0) {
+                    Some(window) => {
+                        let percent = (tokens * 100).div_ceil(window);
+                        format!("{} tokens, {percent}% of the context", short_number(tokens))
+                    }
+                    None => format!("{} {}", short_number(tokens), localize("tokens")),
+                })
+                .into_owned(),
+            );
         }
         let home = foxwedge_local::agents::home_folder();
         parts.push(clean(&screen::abbreviate_home(&self.folder, home.as_deref())));

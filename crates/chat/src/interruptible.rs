@@ -9,6 +9,7 @@ use super::{
     line_printer::ChatVerbosity, output_thread::ChatOutputThread, run_control::ChatRunController,
 };
 use foxwedge_local::{
+    language::localize,
     output::{DIM, paint},
     signals::ProcessSignals,
 };
@@ -40,7 +41,7 @@ pub(super) async fn run_interruptible<T>(
     let mut stop_request = ChatStopRequest::No;
     let print = |text: &str| {
         if verbosity == ChatVerbosity::All {
-            output.write_stderr(format!("{}\n", paint(DIM, text)));
+            output.write_stderr(format!("{}\n", paint(DIM, localize(text))));
         }
     };
     loop {

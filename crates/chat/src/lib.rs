@@ -47,7 +47,7 @@ use foxwedge_agent_loop::tool_loop::{
     FinishedRun, LoopError, LoopLimits, LoopObserver, LoopSetup, ToolApprover, ToolLoop,
 };
 use foxwedge_core::Format;
-use foxwedge_store::{AnyStore, NewSession, Store};
+use foxwedge_store::{AnyStore, NewSession, Store, StoreUrl};
 use foxwedge_tools::{Tool, ToolWorkspace, Toolbox};
 use foxwedge_upstream::{http::NetworkConfig, model::ChatModel};
 use serde_json::Value;
@@ -297,10 +297,11 @@ impl ChatAgent {
         }
     }
 
-    /// The command that resumes this session; `None` if it is new.
+    /// The command that resumes this session; `None` if it is new, or ends with this process.
     pub(crate) fn resume_command(&self) -> Option<String> {
         let store_flag = runs::repeat_store_flag(self.store.as_deref());
-        (!self.is_new()).then(|| format!("foxwedge chat --resume {}{store_flag}", self.session()))
+        let is_kept = !self.is_new() && self.open_store.url != StoreUrl::Memory;
+        is_kept.then(|| format!("foxwedge chat --resume {}{store_flag}", self.session()))
     }
 
     /// The row of a new session.

@@ -11,6 +11,7 @@ use foxwedge_run::{
 
 use super::approval;
 use foxwedge_local::{
+    language::{list_separator, localize},
     output::{self, DIM, HELP, WARNING, clean, cut, is_harmful, paint, pluralize},
     runs::{
         RunTimes,
@@ -225,7 +226,9 @@ impl ChatLinePrinter {
     fn side_note(&self, label: &str, text: &str) -> String {
         let style = if label == "warning" { WARNING } else { HELP };
         match self.verbosity {
-            ChatVerbosity::All => format!("{}: {text}\n", paint(style, label)),
+            ChatVerbosity::All => {
+                format!("{}: {}\n", paint(style, localize(label)), localize(text))
+            }
             ChatVerbosity::Errors => String::new(),
         }
     }
@@ -252,7 +255,8 @@ impl ChatLinePrinter {
             (ChatVerbosity::All, outcome, _) => {
                 let mut lines = draw::run_end_line(self.signs, ended, summary, duration).draw(None);
                 if matches!(outcome, Some(Outcome::Stopped | Outcome::Interrupted)) {
-                    lines.push_str(&format!("{}\n", paint(DIM, describe_kept_results(summary))));
+                    let kept = localize(describe_kept_results(summary));
+                    lines.push_str(&format!("{}\n", paint(DIM, kept)));
                 }
                 lines
             }
@@ -265,15 +269,16 @@ pub(crate) fn describe_kept_results(summary: &RunSummary) -> String {
     let results =
         [ToolStatus::Succeeded, ToolStatus::Failed, ToolStatus::Denied, ToolStatus::HandedOver];
     let results: usize = results.into_iter().map(|status| summary.count(status)).sum();
-    let mut line = format!("kept {}", pluralize(results, "result"));
+    let mut parts = vec![format!("kept {}", pluralize(results, "result"))];
     let open = [(ToolStatus::Interrupted, "may have run"), (ToolStatus::Cancelled, "not started")];
     for (status, label) in open {
         match summary.count(status) {
             0 => {}
-            number => line.push_str(&format!(", {number} {label}")),
+            number => parts.push(format!("{number} {label}")),
         }
     }
-    format!("{line}; the history is valid")
+    let parts: Vec<_> = parts.into_iter().map(localize).collect();
+    format!("{}; the history is valid", parts.join(list_separator()))
 }
 
 /// Describes that a provider accepts fewer tools than there are.
@@ -287,7 +292,7 @@ pub(crate) fn describe_compaction(before: u64, after: u64) -> String {
 }
 
 fn help_line(text: &str) -> String {
-    format!("  {}: {text}\n", paint(HELP, "help"))
+    format!("  {}: {}\n", paint(HELP, localize("help")), localize(text))
 }
 
 /// A character that is safe to show on a terminal; `None` if it is dropped.

@@ -8,6 +8,7 @@ use std::{
 use foxwedge_agent_loop::mcp::{self, LoginStore, LogoutOutcome, McpEnvironment, McpServer};
 use foxwedge_gateway::config::{self, ConfigFlags, LocalEnvironment};
 use foxwedge_local::{
+    language::localize,
     output::{self, HelpfulError, clean},
     user_folders::UserFolders,
 };
@@ -54,7 +55,8 @@ pub(crate) async fn log_in_at(
             true => "Your browser opens the login page. If it does not, open this address",
             false => "Open this address in a browser on this machine",
         };
-        output::write_stderr(&format!("Login at `{name}`. {lead}:\n\n{}\n\n", clean(address)));
+        let text = localize(format!("Login at `{name}`. {lead}:"));
+        output::write_stderr(&format!("{text}\n\n{}\n\n", clean(address)));
     };
     let report = mcp::login(server, environment, show).await.map_err(|error| {
         let failed =
@@ -69,10 +71,10 @@ pub(crate) async fn log_in_at(
         None => String::new(),
     };
     let end = if report.renews { "" } else { " It is not renewed: log in again when it expires." };
-    output::write_stderr(&format!(
+    output::write_stderr(&localize(format!(
         "Logged in at `{name}` through {}{scope}.{end}\n",
         clean(&report.issuer)
-    ));
+    )));
     Ok(())
 }
 
@@ -82,7 +84,7 @@ pub(crate) async fn log_out(options: McpLoginOptions) -> anyhow::Result<ExitCode
     let name = clean(&server.name);
     let outcome = mcp::logout(&server, &environment).await;
     let outcome = outcome.map_err(|error| HelpfulError::new(clean(&error.to_string())))?;
-    output::write_stderr(&match outcome {
+    output::write_stderr(&localize(match outcome {
         LogoutOutcome::NotLoggedIn => format!("You are not logged in at `{name}`.\n"),
         LogoutOutcome::Removed => format!(
             "Logged out from `{name}`: the tokens are removed here. The server did not confirm \
@@ -91,7 +93,7 @@ pub(crate) async fn log_out(options: McpLoginOptions) -> anyhow::Result<ExitCode
         LogoutOutcome::Revoked => {
             format!("Logged out from `{name}`: the tokens are revoked and removed.\n")
         }
-    });
+    }));
     Ok(ExitCode::SUCCESS)
 }
 

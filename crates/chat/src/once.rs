@@ -15,6 +15,7 @@ use super::{
 };
 use crate::ReplyFormat;
 use foxwedge_local::{
+    language::localize,
     output::{self, DIM, HelpfulError, paint},
     runs::{RunFrameOptions, RunFrameWriter, draw::SignSet},
     signals::ProcessSignals,
@@ -118,7 +119,10 @@ async fn run_prompt(
     if verbosity == ChatVerbosity::All
         && let Some(command) = chat.resume_command()
     {
-        output.write_stderr(format!("{}\n", paint(DIM, format_args!("resume with `{command}`"))));
+        output.write_stderr(format!(
+            "{}\n",
+            paint(DIM, localize(format!("resume with `{command}`")))
+        ));
     }
     Ok(exit_code(finished.ended.outcome, stop_request))
 }

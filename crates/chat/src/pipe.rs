@@ -16,6 +16,7 @@ use super::{
     terminal::{CommandFollowUp, CommandReply},
 };
 use foxwedge_local::{
+    language::localize,
     output::{self, DIM, paint},
     runs::draw::SignSet,
     signals::ProcessSignals,
@@ -50,7 +51,10 @@ pub(crate) async fn run(
     if verbosity == ChatVerbosity::All
         && let Some(command) = chat.resume_command()
     {
-        output.write_stderr(format!("{}\n", paint(DIM, format_args!("resume with `{command}`"))));
+        output.write_stderr(format!(
+            "{}\n",
+            paint(DIM, localize(format!("resume with `{command}`")))
+        ));
     }
     finish_output(&mut output, &mut signals).await?;
     code

@@ -1,6 +1,7 @@
 //! Slash commands: their table and their parser.
 
 use foxwedge_core::nearest_name;
+use foxwedge_local::{language::localize, screen::pad};
 
 /// An entry of the command table.
 #[derive(Clone, Copy, Debug)]
@@ -154,11 +155,12 @@ pub(crate) fn help_text() -> String {
     let widest = SLASH_COMMANDS.iter().map(wide).max().unwrap_or(0);
     let mut lines = String::new();
     for entry in &SLASH_COMMANDS {
-        let head = format!("/{} {}", entry.name, entry.arguments);
-        lines.push_str(&format!("{head:widest$}  {}\n", entry.help));
+        let head = format!("/{} {}", entry.name, localize(entry.arguments));
+        lines.push_str(&format!("{}  {}\n", pad(&head, widest), localize(entry.help)));
     }
     // The terminal handles this command itself.
-    lines.push_str(&format!("{:widest$}  show or hide thoughts (terminal only)\n", "/thoughts"));
+    let thoughts = localize("show or hide thoughts (terminal only)");
+    lines.push_str(&format!("{:widest$}  {thoughts}\n", "/thoughts"));
     lines.push_str(
         "In the terminal, `@file` adds a file or a picture, `!command` runs a command.\n",
     );

@@ -31,7 +31,8 @@ use super::{
 };
 use crate::{ChatOptions, ReplyFormat, SessionChoice};
 use foxwedge_local::{
-    output::{self, BOLD, HELP, HelpfulError, clean, paint, pluralize},
+    language::localize,
+    output::{self, BOLD, HELP, HelpfulError, clean, format_help, paint, pluralize},
     runs::{self, OpenStore, StoreLookup},
     screen,
 };
@@ -192,15 +193,19 @@ fn scripted_model_hint(options: &ChatOptions, choice: &ModelChoice) -> Option<Ve
     (choice.is_scripted() && !selected).then(|| {
         vec![
             format!(
-                "{}: no model is configured: using the built-in `scripted` model, which only \
-                 repeats and calls tools on command",
-                paint(HELP, "note")
+                "{}: {}",
+                paint(HELP, localize("note")),
+                localize(
+                    "no model is configured: using the built-in `scripted` model, which only \
+                     repeats and calls tools on command"
+                )
             ),
-            format!(
-                "  {}: set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY; \
+            format_help(
+                "set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY; \
                  `--model NAME` selects another model than the default",
-                paint(HELP, "help")
-            ),
+            )
+            .trim_end()
+            .to_owned(),
         ]
     })
 }
@@ -310,7 +315,7 @@ fn ask_for_session(all: &[ChatSessionEntry]) -> anyhow::Result<&ChatSessionEntry
             paint(BOLD, format_args!("{:>2}.", number + 1))
         ));
     }
-    output::write_stderr(&format!("which one? [1-{}] ", shown.len()));
+    output::write_stderr(&localize(format!("which one? [1-{}] ", shown.len())));
     io::stderr().flush().ok();
     let mut typed = String::new();
     io::stdin().read_line(&mut typed).context("stdin cannot be read")?;
@@ -328,18 +333,19 @@ pub(crate) async fn list_sessions(store: Option<&str>) -> anyhow::Result<ExitCod
     let open_store = match runs::open(store).await? {
         StoreLookup::Found(open_store) => open_store.sweep_and_report().await?,
         StoreLookup::Absent(url) => {
-            output::write_stderr(&format!("There are no sessions yet: no store at {url}.\n"));
+            let text = localize(format!("There are no sessions yet: no store at {url}.\n"));
+            output::write_stderr(&text);
             return Ok(ExitCode::SUCCESS);
         }
     };
     let all = sessions::list_all(&open_store).await?;
     output::write_stdout(&sessions::table(&all, SystemTime::now(), screen::terminal_columns()))?;
-    output::write_stderr(&match all.len() {
+    output::write_stderr(&localize(match all.len() {
         0 => "There are no sessions yet.\n".to_owned(),
         number => {
             format!("{}; `foxwedge chat --resume ID` resumes one.\n", pluralize(number, "session"))
         }
-    });
+    }));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -347,9 +353,9 @@ pub(crate) async fn list_sessions(store: Option<&str>) -> anyhow::Result<ExitCod
 fn greeting_lines(chat: &ChatAgent, root: &Path) -> Vec<String> {
     let home = foxwedge_local::agents::home_folder();
     let folder = screen::abbreviate_home(&root.to_string_lossy(), home.as_deref());
-    let heading = format!("{} in {}", clean(chat.model()), clean(&folder));
+    let heading = format!("foxwedge chat: {} in {}", clean(chat.model()), clean(&folder));
     vec![
-        format!("foxwedge chat: {heading}"),
-        "Enter sends, Esc stops, Ctrl-D leaves, ? shows more".to_owned(),
+        localize(heading).into_owned(),
+        localize("Enter sends, Esc stops, Ctrl-D leaves, ? shows more").into_owned(),
     ]
 }

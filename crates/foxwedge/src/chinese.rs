@@ -7,15 +7,17 @@ use foxwedge_core::rules;
 use foxwedge_local::language::{Catalog, use_catalog};
 
 mod command_help;
+mod rule_page;
 mod usage_errors;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use command_help::translate_command;
+pub(crate) use rule_page::translate_page;
 pub(crate) use usage_errors::exit_with;
 
 /// Sentences, by what they are about.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     include_str!("chinese/help.txt"),
     include_str!("chinese/runs_help.txt"),
     include_str!("chinese/findings.txt"),
@@ -31,10 +33,14 @@ const TABLES: [&str; 15] = [
     include_str!("chinese/errors.txt"),
     include_str!("chinese/error_helps.txt"),
     include_str!("chinese/suite.txt"),
+    include_str!("chinese/chat.txt"),
 ];
 
 /// The summary of every rule by its code. `cargo xtask tidy` checks that the console says the same.
 const RULE_SUMMARIES: &str = include_str!("chinese/rules.json");
+
+/// What each rule finds and what its repair does.
+const RULE_PAGES: &str = include_str!("chinese/rule_pages.txt");
 
 /// Switches this process to Chinese if the command line or the environment asks for it.
 pub(crate) fn choose_language() {

@@ -111,9 +111,9 @@ pub(crate) enum CliCommand {
     /// Report what a provider would reject
     Check(CheckArgs),
     /// Repair files in place, or stdin to stdout (same as check --fix)
-    #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)))]
+    #[command(mut_arg("fix", |arg| arg.hide(true)), mut_arg("all", |arg| arg.hide(true)), mut_arg("watch", |arg| arg.hide(true)))]
     Fix(Box<FixArgs>),
-    /// Shorten a conversation and keep every tool call with its result
+    /// Shorten a conversation without separating tool calls from results
     Compact(Box<CompactArgs>),
     /// Convert a request, response or stream to another provider's format
     Convert(Box<ConvertArgs>),
@@ -127,11 +127,12 @@ pub(crate) enum CliCommand {
     Show(ShowArgs),
     /// Print a session's history, ready to send
     Resume(ResumeArgs),
-    /// Start the agent of a session on it, repaired if needed
+    /// Resume a session in its agent, repairing it first if needed
     Continue(ContinueArgs),
-    /// Start an agent; repair the session that it resumes first
+    /// Start an agent, repairing the session it resumes first
     Run(RunArgs),
-    /// Export a session as Markdown, HTML or JSON
+    /// Export a session, or all of them, as Markdown, HTML or JSON
+    #[command(mut_arg("target", |arg| arg.required_unless_present("all")))]
     Export(ExportArgs),
     /// Copy a session under a new id and repair the copy
     Fork(ForkArgs),
@@ -143,16 +144,16 @@ pub(crate) enum CliCommand {
     Store(Box<StoreArgs>),
     /// Chat with a model that can use tools, in the terminal or over a pipe
     Chat(Box<ChatArgs>),
-    /// Be the agent of an editor, over the Agent Client Protocol
+    /// Act as an agent for editors, over the Agent Client Protocol
     #[command(mut_arg("root", |arg| arg.hide(true)))]
     Acp(Box<AgentArgs>),
-    /// Serve sessions to MCP clients; log in at MCP servers, and out
+    /// Serve sessions to MCP clients; log in to MCP servers, and out
     Mcp(McpArgs),
     /// Run the gateway: point any OpenAI or Anthropic client at it
     Serve(Box<ServeArgs>),
     /// Print the environment variables that point clients at the gateway
     Env(EnvArgs),
-    /// Run the built-in scripted model as a provider, for tests and trials
+    /// Run the built-in scripted model as a provider, for tests
     Scripted(ScriptedArgs),
     /// Explain a rule, or list a rule family
     Rule(RuleArgs),
@@ -162,13 +163,13 @@ pub(crate) enum CliCommand {
     Explain(ExplainArgs),
     /// Answer requests line by line, for programs in any language
     Rpc(RpcArgs),
-    /// Tell the user of an agent whether the resumed session needs a repair, as a hook
+    /// Report to an agent's user whether the resumed session needs a repair, as a hook
     Hook,
     /// Test any engine that checks, repairs or cuts histories
     Suite(SuiteArgs),
     /// Ask a provider whether it accepts vectors of the suite, with your key
     Probe(Box<ProbeArgs>),
-    /// Watch a broken session being found and repaired, in thirty seconds
+    /// Watch broken histories get found and repaired, in thirty seconds
     Demo(DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
@@ -243,6 +244,14 @@ pub(crate) struct CheckArgs {
     /// List the files that would be read, and exit
     #[arg(long, help_heading = "Output")]
     pub(crate) show_files: bool,
+    /// Check again whenever a target changes, until Ctrl-C
+    #[arg(
+        short,
+        long,
+        help_heading = "Output",
+        conflicts_with_all = ["fix", "diff", "dry_run", "show_files", "output_file"]
+    )]
+    pub(crate) watch: bool,
     /// Print only findings and errors: no notes, no summary
     #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -22,6 +22,14 @@ pub(crate) fn check(args: &CheckArgs) -> Result<(), HelpfulError> {
              finding with the edits that fix it",
         ));
     }
+    if args.watch && !format.is_for_people() {
+        return Err(conflict_error("--watch", format)
+            .help("--watch works with --output-format full and concise"));
+    }
+    if args.watch && args.fix {
+        return Err(HelpfulError::new("--watch only checks")
+            .help("`foxwedge check --watch` watches; `foxwedge fix` repairs"));
+    }
     let lists_edits = matches!(format, OutputFormat::Json | OutputFormat::JsonLines);
     if args.dry_run && !format.is_for_people() && !lists_edits {
         return Err(conflict_error("--dry-run", format)

@@ -24,7 +24,7 @@ mod pool;
 use std::process::ExitCode;
 
 use cli::{CliCommand, CommandLine};
-use foxwedge_local::{language::in_english, output};
+use foxwedge_local::output;
 
 fn main() -> ExitCode {
     if let Some(command) = foxwedge_tools::launched_command() {
@@ -60,8 +60,7 @@ fn run(command: CliCommand) -> anyhow::Result<ExitCode> {
         CliCommand::Follow(args) => command::follow::run(*args),
         CliCommand::Runs(args) => command::runs::run(*args),
         CliCommand::Store(args) => command::store::run(*args),
-        // The screen of the chat is in English.
-        CliCommand::Chat(args) => in_english(|| command::chat::run(*args)),
+        CliCommand::Chat(args) => command::chat::run(*args),
         CliCommand::Acp(args) => command::acp::run(*args),
         CliCommand::Mcp(args) => command::mcp::run(args),
         CliCommand::Serve(args) => command::serve::run(*args),
@@ -88,5 +87,5 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+        .any(output::is_closed_pipe)
 }

@@ -62,7 +62,15 @@ pub(crate) fn open(
     args: &SessionArgs,
     format: Option<InputFormat>,
 ) -> anyhow::Result<LoadedConversation> {
-    let target = target::resolve_single(args.target.as_deref(), &args.agent)?;
+    open_target(target::resolve_single(args.target.as_deref(), &args.agent)?, args, format)
+}
+
+/// Reads a conversation.
+pub(crate) fn open_target(
+    target: SingleTarget,
+    args: &SessionArgs,
+    format: Option<InputFormat>,
+) -> anyhow::Result<LoadedConversation> {
     let (display_name, hint) = match &target {
         SingleTarget::Stdin => {
             (STDIN.to_owned(), InputHint { is_json_lines: false, from_folder: false })

@@ -48,7 +48,10 @@ pub(crate) const STDIN: &str = "<stdin>";
 
 /// All targets of the arguments, with the files of folders. Each file is listed once.
 pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, HelpfulError> {
-    let sessions = LazyCell::new(|| list_sessions(&args.agent));
+    let sessions = LazyCell::new(|| match args.quiet {
+        true => agents::find(&args.agent).entries,
+        false => list_sessions(&args.agent),
+    });
     let mut targets = Vec::new();
     if args.all || args.targets.is_empty() && !args.agent.is_empty() && !args.last {
         let mut ids: HashMap<&str, usize> = HashMap::new();

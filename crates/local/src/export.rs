@@ -10,12 +10,14 @@ mod pretty;
 mod markdown;
 mod html;
 mod json;
+mod index;
 mod redact;
 
 pub use export_turns::{ExportTurn, ExportTurnItem, split_turns};
-pub use html::html;
-pub use json::json;
-pub use markdown::markdown;
+pub use html::{html, html_index};
+pub use index::ExportIndexEntry;
+pub use json::{json, json_index};
+pub use markdown::{markdown, markdown_index};
 pub use pretty::pretty;
 pub use redact::redact;
 
@@ -26,6 +28,8 @@ pub struct ExportHeader {
     pub agent: String,
     /// Session id.
     pub session: String,
+    /// Its title, or the first words of the user.
+    pub title: Option<String>,
     /// Folder or repository of the session.
     pub project: Option<String>,
     /// Time of the first record.
@@ -43,6 +47,14 @@ pub struct ExportHeader {
 }
 
 impl ExportHeader {
+    /// The heading of the document.
+    fn heading(&self) -> String {
+        match &self.title {
+            Some(title) => title.clone(),
+            None => format!("Conversation with {}", self.agent),
+        }
+    }
+
     /// The known facts with their labels.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![("Agent", self.agent.clone()), ("Session", self.session.clone())];

@@ -49,8 +49,7 @@ pub fn list_separator() -> &'static str {
     if is_translated() { "，" } else { ", " }
 }
 
-/// Runs `write` in English, for text that goes to programs or to other people, and for screens that
-/// are not translated.
+/// Runs `write` in English, for text that goes to programs or to other people.
 pub fn in_english<T>(write: impl FnOnce() -> T) -> T {
     let before = ENGLISH_ONLY.swap(true, Ordering::Relaxed);
     let result = write();

@@ -195,9 +195,14 @@ pub fn write_buffered(
 ) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, stream);
     match write(&mut out).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if is_closed_pipe(&error) => Ok(()),
         result => result,
     }
+}
+
+/// Whether the reader closed its end of a pipe.
+pub fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 /// Removes colors from what is written.

@@ -11,6 +11,7 @@ use crate::allow_rules::AllowRule;
 
 use super::{calls::changed_lines, diff::limit_lines, row::StyledRow};
 use foxwedge_local::{
+    language::localize,
     output::{BOLD, WARNING},
     runs::draw::{SignSet, call_subject},
 };
@@ -70,6 +71,7 @@ impl ApprovalPrompt {
         let row = |hints: &&[&str]| {
             // The shortest form has no room for dots.
             let dot = if hints.iter().any(|hint| hint.contains(' ')) { signs.dot() } else { " " };
+            let hints: Vec<_> = hints.iter().map(|hint| localize(*hint)).collect();
             StyledRow::of(WARNING, &format!("  {}", hints.join(dot)))
         };
         let rows: Vec<StyledRow> = forms.iter().map(row).collect();

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::call_mark::CallMark;
 use foxwedge_local::{
+    language::localize,
     output::{ADDED, BOLD, DIM, REMOVED, clean, width},
     runs::draw::{SignSet, call_subject},
     screen::fit_columns,
@@ -142,7 +143,7 @@ impl TerminalCallList {
             }
         }
         if hidden > 0 {
-            rows.push(StyledRow::of(DIM, &format!("  and {hidden} more")));
+            rows.push(StyledRow::localized(DIM, &format!("  and {hidden} more")));
         }
         rows
     }
@@ -214,7 +215,8 @@ fn result_tail(content: &RawJson) -> Vec<(Style, String)> {
     let hidden = lines.len().saturating_sub(MAX_RESULT_LINES);
     // A single hidden line takes no more room than the note about it.
     let hidden = if hidden == 1 { 0 } else { hidden };
-    let first = (hidden > 0).then(|| (DIM, format!("… {hidden} lines above")));
+    let first =
+        (hidden > 0).then(|| (DIM, localize(format!("… {hidden} lines above")).into_owned()));
     let lines =
         lines.iter().skip(hidden).map(|line| (DIM, last_overwrite(line).trim_end().to_owned()));
     first.into_iter().chain(lines).collect()

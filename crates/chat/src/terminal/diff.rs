@@ -6,7 +6,10 @@ use anstyle::Style;
 use foxwedge_tools::FileChange;
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 
-use foxwedge_local::output::{ADDED, DIM, REMOVED, pluralize};
+use foxwedge_local::{
+    language::localize,
+    output::{ADDED, DIM, REMOVED, pluralize},
+};
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
@@ -22,7 +25,7 @@ pub(super) fn diff_lines(change: &FileChange) -> Vec<(Style, String)> {
     };
     let (before, after) = (text(&change.before), text(&change.after));
     if before.len() + after.len() > MAX_BYTES {
-        return vec![(DIM, "too large to be compared".to_owned())];
+        return vec![(DIM, localize("too large to be compared").into_owned())];
     }
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let deadline = Instant::now().checked_add(TIMEOUT);
@@ -60,7 +63,7 @@ pub(super) fn limit_lines(mut lines: Vec<(Style, String)>, max: usize) -> Vec<(S
     // A single hidden line takes no more room than the note about it.
     if hidden > 1 {
         lines.truncate(max);
-        lines.push((DIM, format!("… {}", pluralize(hidden, "more line"))));
+        lines.push((DIM, format!("… {}", localize(pluralize(hidden, "more line")))));
     }
     lines
 }

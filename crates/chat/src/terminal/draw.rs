@@ -10,6 +10,7 @@ use super::{
     screen::{MAX_OFFERED_FILES, ScreenWork, TerminalScreen},
 };
 use foxwedge_local::{
+    language::localize,
     output::{BOLD, DIM, FRAME, WARNING, width as columns},
     runs::draw::SignSet,
 };
@@ -38,7 +39,7 @@ pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>)
     let max = screen.height.saturating_sub(1).max(1);
 
     let prefix = match screen.stage {
-        ApprovalPromptStage::TypingReason(_) => "why not? ",
+        ApprovalPromptStage::TypingReason(_) => &*localize("why not? "),
         ApprovalPromptStage::New | ApprovalPromptStage::Shown(_) | ApprovalPromptStage::Focused => {
             "> "
         }
@@ -154,22 +155,24 @@ fn question_rows(screen: &TerminalScreen, width: usize, now: u64) -> Vec<StyledR
     let mut rows = prompt.rows(screen.signs, width);
     match &screen.stage {
         ApprovalPromptStage::TypingReason(_) => {
-            rows.push(StyledRow::of(WARNING, "  Enter denies, Esc goes back").fit(width))
+            rows.push(StyledRow::localized(WARNING, "  Enter denies, Esc goes back").fit(width))
         }
         ApprovalPromptStage::New | ApprovalPromptStage::Shown(_) | ApprovalPromptStage::Focused => {
             if screen.accepts_answer(now) {
                 rows.push(prompt.key_hint_row(screen.signs, width));
             } else if !screen.editor.is_empty() {
                 let text = "  Tab focuses the question; your text is kept";
-                rows.push(StyledRow::of(WARNING, text).fit(width));
+                rows.push(StyledRow::localized(WARNING, text).fit(width));
             } else {
-                rows.push(StyledRow::of(DIM, "  allow this call?").fit(width));
+                rows.push(StyledRow::localized(DIM, "  allow this call?").fit(width));
             }
         }
     }
     let waiting = screen.asks.len() - 1;
     if waiting > 0 {
-        rows.push(StyledRow::of(DIM, &format!("  and {waiting} more to approve")).fit(width));
+        rows.push(
+            StyledRow::localized(DIM, &format!("  and {waiting} more to approve")).fit(width),
+        );
     }
     rows
 }
@@ -178,12 +181,12 @@ fn queued_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
     let row = |text: &String| {
         let start: String = text.chars().take(400).collect();
         let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
-        StyledRow::of(FRAME, "queued: ").with(DIM, &line).fit(width)
+        StyledRow::localized(FRAME, "queued: ").with(DIM, &line).fit(width)
     };
     let mut rows: Vec<StyledRow> =
         screen.queued_prompts().iter().take(MAX_QUEUED_ROWS).map(row).collect();
     if let Some(more @ 1..) = screen.queued_prompts().len().checked_sub(MAX_QUEUED_ROWS) {
-        rows.push(StyledRow::of(DIM, &format!("  and {more} more")).fit(width));
+        rows.push(StyledRow::localized(DIM, &format!("  and {more} more")).fit(width));
     }
     rows
 }
@@ -202,12 +205,12 @@ fn status_rows(
     }
     let row = match screen.work {
         ScreenWork::Idle if !screen.queued_prompts().is_empty() && !screen.editor.is_empty() => {
-            StyledRow::of(DIM, "press Enter on an empty line to send the queued prompt")
+            StyledRow::localized(DIM, "press Enter on an empty line to send the queued prompt")
         }
         ScreenWork::Idle if !screen.queued_prompts().is_empty() => {
-            StyledRow::of(WARNING, "press Enter to send the queued prompt")
+            StyledRow::localized(WARNING, "press Enter to send the queued prompt")
                 .with(DIM, dot)
-                .with(DIM, "Up edits it")
+                .with(DIM, &localize("Up edits it"))
         }
         ScreenWork::Idle => return Vec::new(),
         ScreenWork::Busy { presses: 0, .. } if !screen.asks.is_empty() => return Vec::new(),
@@ -216,8 +219,8 @@ fn status_rows(
             let time = short_time(until.saturating_sub(now).div_ceil(1000));
             let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
             StyledRow::of(FRAME, &format!("{} ", spinner_sign(screen.signs, frame)))
-                .with(WARNING, &format!("next attempt in {time}"))
-                .with(DIM, &format!("{dot}Esc stops it{dot}{why}"))
+                .with(WARNING, &localize(format!("next attempt in {time}")))
+                .with(DIM, &format!("{dot}{}{dot}{why}", localize("Esc stops it")))
         }
         ScreenWork::Busy { presses: 0, since } => {
             let (what, since) = match screen.thought.since {
@@ -228,17 +231,17 @@ fn status_rows(
                 0 => String::new(),
                 seconds => format!(" {}", short_time(seconds)),
             };
-            let text = format!("{what}{time}");
+            let text = format!("{}{time}", localize(what));
             StyledRow::of(FRAME, &format!("{} ", spinner_sign(screen.signs, frame)))
                 .with(Style::new(), &text)
-                .with(DIM, &format!("{dot}Esc stops it"))
+                .with(DIM, &format!("{dot}{}", localize("Esc stops it")))
         }
         ScreenWork::Busy { presses: 1, .. } if screen.calls.is_running() => {
-            StyledRow::of(WARNING, "stopping: waiting for tools (press again to kill them)")
+            StyledRow::localized(WARNING, "stopping: waiting for tools (press again to kill them)")
         }
-        ScreenWork::Busy { presses: 1, .. } => StyledRow::of(WARNING, "stopping"),
+        ScreenWork::Busy { presses: 1, .. } => StyledRow::localized(WARNING, "stopping"),
         ScreenWork::Busy { .. } => {
-            StyledRow::of(WARNING, "stopping by force (press Ctrl-C again to exit)")
+            StyledRow::localized(WARNING, "stopping by force (press Ctrl-C again to exit)")
         }
     };
     vec![row.fit(width)]
@@ -280,7 +283,9 @@ const KEY_HELP: [(&str, &str); 10] = [
 
 fn help_row(name: &str, help: &str, columns_of_name: usize, width: usize) -> StyledRow {
     let space = " ".repeat(columns_of_name.saturating_sub(columns(name)));
-    StyledRow::of(FRAME, &format!("  {name}")).with(DIM, &format!("{space}{help}")).fit(width)
+    StyledRow::of(FRAME, &format!("  {name}"))
+        .with(DIM, &format!("{space}{}", localize(help)))
+        .fit(width)
 }
 
 /// The rows below the editor: commands while one is typed, otherwise the status line.
@@ -292,7 +297,7 @@ fn footer_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
     let files = screen.matching_files();
     rows.extend(files.iter().take(MAX_OFFERED_FILES).map(|file| help_row(file, "", 0, width)));
     if let Some(more @ 1..) = files.len().checked_sub(MAX_OFFERED_FILES) {
-        rows.push(StyledRow::of(DIM, &format!("  and {more} more")).fit(width));
+        rows.push(StyledRow::localized(DIM, &format!("  and {more} more")).fit(width));
     }
     match (rows.is_empty(), screen.status.is_empty()) {
         (false, _) => rows,
@@ -309,12 +314,12 @@ fn command_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
         let space = " ".repeat(longest - columns(name) + 2);
         rows.push(
             StyledRow::of(FRAME, &format!("  {name}"))
-                .with(DIM, &format!("{space}{help}"))
+                .with(DIM, &format!("{space}{}", localize(help.as_str())))
                 .fit(width),
         );
     }
     if let Some(more @ 1..) = all.len().checked_sub(MAX_COMMAND_ROWS) {
-        rows.push(StyledRow::of(DIM, &format!("  and {more} more")));
+        rows.push(StyledRow::localized(DIM, &format!("  and {more} more")));
     }
     rows
 }

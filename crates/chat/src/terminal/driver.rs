@@ -418,7 +418,9 @@ impl TerminalDriver {
     async fn leave(mut self, resume_command: Option<&str>) {
         let mut rows = self.screen.take_rows();
         if let Some(command) = resume_command {
-            rows.push(StyledRow::of(DIM, "resume with ").with(anstyle::Style::new(), command));
+            rows.push(
+                StyledRow::localized(DIM, "resume with ").with(anstyle::Style::new(), command),
+            );
         }
         // The terminal may be gone.
         let _ = guard::write_terminal(&self.painter.leave(&rows));

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::keys::TerminalKey;
-use foxwedge_local::output::is_harmful;
+use foxwedge_local::{language::localize, output::is_harmful};
 
 /// Size limit of the text.
 const MAX_TEXT_BYTES: usize = 16 << 20;
@@ -167,10 +167,13 @@ impl PromptEditor {
         if self.expand(&self.text).len() + text.len() > MAX_TEXT_BYTES {
             return EditorOutcome::Full;
         }
-        let label = |number: usize| match (number, lines) {
-            (1, 1) => format!("[pasted {} characters]", text.chars().count()),
-            (1, lines) => format!("[pasted {lines} lines]"),
-            (number, lines) => format!("[pasted {lines} lines, {number}]"),
+        let label = |number: usize| {
+            localize(match (number, lines) {
+                (1, 1) => format!("[pasted {} characters]", text.chars().count()),
+                (1, lines) => format!("[pasted {lines} lines]"),
+                (number, lines) => format!("[pasted {lines} lines, {number}]"),
+            })
+            .into_owned()
         };
         let is_free = |label: &String| self.pastes.iter().all(|(taken, _)| taken != label);
         let label = (1..).map(label).find(is_free).unwrap_or_default();

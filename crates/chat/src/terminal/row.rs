@@ -5,6 +5,7 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
 
 use foxwedge_local::{
+    language::localize,
     output::{clean, width},
     screen::fit_columns,
 };
@@ -28,6 +29,11 @@ impl StyledRow {
     /// A row in one style.
     pub(super) fn of(style: Style, text: &str) -> StyledRow {
         StyledRow::new().with(style, text)
+    }
+
+    /// A row of our own text, in the language of the user.
+    pub(super) fn localized(style: Style, text: &str) -> StyledRow {
+        StyledRow::of(style, &localize(text))
     }
 
     /// Appends a part.

@@ -27,6 +27,7 @@ use super::{
 use crate::{allow_rules::AllowRule, file_journal::RecentChanges};
 pub(super) use completion::MAX_OFFERED_FILES;
 use foxwedge_local::{
+    language::localize,
     output::{BOLD, DIM, ERROR, HELP},
     runs::{RunTimes, draw::SignSet},
 };
@@ -409,15 +410,17 @@ impl TerminalScreen {
     }
 
     fn show_hint(&mut self, text: &str, now: u64) {
-        self.hint = Some((text.to_owned(), now + HINT_MILLIS));
+        self.hint = Some((localize(text).into_owned(), now + HINT_MILLIS));
     }
 
     /// Shows an error.
     pub(super) fn show_error(&mut self, error: &ScreenError) {
-        let row = StyledRow::of(ERROR, "error").with(Style::new(), &format!(": {}", error.message));
+        let message = localize(error.message.as_str());
+        let row = StyledRow::localized(ERROR, "error").with(Style::new(), &format!(": {message}"));
         let mut rows = row.wrap(self.width, "  ");
         if let Some(help) = &error.help {
-            let row = StyledRow::of(HELP, "  help").with(Style::new(), &format!(": {help}"));
+            let help = localize(help.as_str());
+            let row = StyledRow::localized(HELP, "  help").with(Style::new(), &format!(": {help}"));
             rows.extend(row.wrap(self.width, "    "));
         }
         self.push_block(ScreenBlock::Note, rows);

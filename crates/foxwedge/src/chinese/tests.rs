@@ -69,6 +69,23 @@ fn every_rule_has_a_summary() {
 }
 
 #[test]
+fn every_rule_has_a_page() {
+    let is_chinese = |text: &str| text.chars().any(|c| ('一'..='龥').contains(&c));
+    for rule in rules::ALL.iter() {
+        let label = rule.label();
+        let text = rule_page::rule_text(&label).unwrap_or_else(|| panic!("no Chinese: {label}"));
+        assert!(is_chinese(text.finds) && is_chinese(text.repair), "{label}");
+        let page = translate_page(rule).expect("a page");
+        for heading in ["## 发现什么", "## 如何修复", "## 适用范围"] {
+            assert!(page.contains(heading), "{label} {page}");
+        }
+        assert_eq!(page.matches("```").count() % 2, 0, "{page}");
+    }
+    let labels = RULE_PAGES.lines().filter(|line| line.starts_with("FW"));
+    assert_eq!(labels.count(), rules::ALL.len(), "a page of no rule");
+}
+
+#[test]
 fn the_first_choice_that_is_set_decides() {
     // Arguments, FOXWEDGE_LANG, LC_ALL, LC_MESSAGES, LANG, and whether it is Chinese.
     let table = [
@@ -100,7 +117,7 @@ fn the_first_choice_that_is_set_decides() {
 }
 
 /// Calls that take a sentence for people.
-const SENTENCE_CALLS: [&str; 10] = [
+const SENTENCE_CALLS: [&str; 14] = [
     "HelpfulError::new(",
     ".help(",
     "bail!(",
@@ -111,11 +128,21 @@ const SENTENCE_CALLS: [&str; 10] = [
     "localize(",
     ".fail(",
     "#[error(",
+    "localized(",
+    "show_hint(",
+    "reply_with_lines(",
+    "command_spec(",
 ];
 
-/// Parts of the sources that write only for programs, or for a screen that is in English.
-const ENGLISH_ONLY: [&str; 4] =
-    ["local/src/console", "local/src/export", "foxwedge/src/command/rpc", "disk/model.rs"];
+/// Parts of the sources that write only for programs.
+const ENGLISH_ONLY: [&str; 6] = [
+    "local/src/console",
+    "local/src/export",
+    "foxwedge/src/command/rpc",
+    "disk/model.rs",
+    "chat/src/acp",
+    "terminal/tests/",
+];
 
 #[test]
 fn every_finding_and_every_edit_is_translated() {
@@ -134,7 +161,8 @@ fn every_finding_and_every_edit_is_translated() {
 fn every_error_and_every_note_is_translated() {
     let (catalog, keys) = (catalog(), normalized_keys());
     let mut missing = Vec::new();
-    let crates = ["foxwedge/src", "local/src", "json/src", "formats/src", "sessions/src"];
+    let crates =
+        ["foxwedge/src", "local/src", "chat/src", "json/src", "formats/src", "sessions/src"];
     for source in crates.iter().flat_map(|path| sources(path)) {
         for call in SENTENCE_CALLS {
             for (at, _) in source.match_indices(call) {

@@ -40,7 +40,7 @@ pub(crate) struct ListArgs {
     /// Only sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Only sessions of this folder or its subfolders
+    /// Only sessions in this folder or its subfolders
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
     /// Only sessions with problems
@@ -68,7 +68,7 @@ pub(crate) struct SearchArgs {
     /// Only sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Only sessions of this folder or its subfolders
+    /// Only sessions in this folder or its subfolders
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
     /// Maximum number of sessions, newest first
@@ -129,10 +129,10 @@ pub(crate) struct ContinueArgs {
     /// Search only the sessions of these agents
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Session", value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
-    /// Start the agent on the session as it is
+    /// Start the agent without repairing the session
     #[arg(long)]
     pub(crate) no_fix: bool,
-    /// Print the agent's command, and do nothing
+    /// Print the agent's command instead of running it
     #[arg(long)]
     pub(crate) print: bool,
     #[command(flatten)]
@@ -160,14 +160,17 @@ pub(crate) struct RunArgs {
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
+    /// Export every session into a folder, with an index
+    #[arg(long, help_heading = "Session", requires = "output", conflicts_with_all = ["target", "last"])]
+    pub(crate) all: bool,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     pub(crate) format: ExportFormat,
     /// Remove keys, tokens, passwords and home folder names
     #[arg(long)]
     pub(crate) redact: bool,
-    /// Write to a file that only you can read, instead of stdout
-    #[arg(short, long, value_name = "FILE")]
+    /// Write to a file that only you can read, or with --all to a new folder, instead of stdout
+    #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
 }
 

@@ -28,6 +28,8 @@ use foxwedge_local::{
     user_folders::UserFolders,
 };
 
+mod watch;
+
 /// The settings that apply to every target of one `check` run.
 pub(crate) struct CheckJob {
     pub(crate) settings: CheckSettings,
@@ -81,6 +83,9 @@ pub(crate) fn run(args: CheckArgs) -> anyhow::Result<ExitCode> {
     };
     let settings = check_flags::check_settings(&args)?;
     let job = CheckJob { settings, detail, mode, writes_elsewhere: args.output.is_some() };
+    if args.watch {
+        return watch::watch(&args, &job);
+    }
     let targets = target::expand_targets(&args)?;
     if args.show_files {
         return show_files(&targets);

@@ -1,4 +1,5 @@
-//! `foxwedge export`: writes a session as one Markdown, HTML or JSON document.
+//! `foxwedge export`: writes a session as one Markdown, HTML or JSON document, or all sessions as a
+//! folder of them.
 
 use foxwedge_local::session_document;
 use std::{path::Path, process::ExitCode};
@@ -18,28 +19,22 @@ use foxwedge_local::{
     language::localize,
     output::{self, GOOD, HelpfulError, clean, paint},
     screen::abbreviate_home,
+    session_overview::first_user_text,
     source::InputDocument,
 };
 
-/// Writes one session as a document.
+mod folder;
+
+/// Writes one session as a document, or all of them.
 pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
+    if let (true, Some(output)) = (args.all, &args.output) {
+        return folder::export_all(&args, output);
+    }
     let loaded = sessions::open(&args.session, None)?;
     if let Some(output) = &args.output {
         check_output(&loaded, output)?;
     }
-    let view = loaded.view()?;
-    let text = view.text()?;
-    let document = view.document(&text)?;
-    let history_text = session_document::history(&document);
-    let history = decode(&history_text, document.draft().format)
-        .context("the history cannot be read again")?;
-    let header = header(&loaded, &view, &document);
-    let exported = if args.redact {
-        let (header, history) = export::redact(&header, &history);
-        write(args.format, &header, &history)
-    } else {
-        write(args.format, &header, &history)
-    };
+    let (_, exported) = export_view(&args, &loaded, &loaded.view()?)?;
     match &args.output {
         None => output::write_stdout_raw(|out| out.write_all(exported.as_bytes()))?,
         Some(output) => {
@@ -53,6 +48,28 @@ pub(crate) fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The document of a session, and its header.
+fn export_view(
+    args: &ExportArgs,
+    loaded: &LoadedConversation,
+    view: &ConversationFileView<'_>,
+) -> anyhow::Result<(ExportHeader, String)> {
+    let text = view.text()?;
+    let document = view.document(&text)?;
+    let history_text = session_document::history(&document);
+    let history = decode(&history_text, document.draft().format)
+        .context("the history cannot be read again")?;
+    let header = header(loaded, view, &document);
+    Ok(if args.redact {
+        let (header, history) = export::redact(&header, &history);
+        let text = write(args.format, &header, &history);
+        (header, text)
+    } else {
+        let text = write(args.format, &header, &history);
+        (header, text)
+    })
 }
 
 fn write(format: ExportFormat, header: &ExportHeader, history: &ModelHistory<'_>) -> String {
@@ -95,6 +112,7 @@ fn header(
     ExportHeader {
         agent: facts.writer.to_owned(),
         session: facts.id.unwrap_or_default(),
+        title: facts.title.or_else(|| first_user_text(draft)),
         project: facts.project.as_deref().map(short),
         started: optional_text(metadata.and_then(|metadata| metadata.started.as_ref())),
         updated: optional_text(metadata.and_then(|metadata| metadata.updated.as_ref())),

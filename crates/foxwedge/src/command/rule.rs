@@ -9,9 +9,9 @@ use std::{
 
 use foxwedge_core::Rule;
 
-use crate::{cli::RuleArgs, command::rules::table};
+use crate::{chinese, cli::RuleArgs, command::rules::table};
 use foxwedge_local::{
-    language::{is_translated, localize},
+    language::is_translated,
     output::{BOLD, DIM, FRAME, paint, write_stdout},
     pager::write_paged,
 };
@@ -32,14 +32,10 @@ pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The page of a rule. Pages are in English; in another language the summary is put in front.
+/// The page of a rule. In Chinese it is shorter.
 fn page(rule: &Rule) -> Cow<'static, str> {
-    if !is_translated() {
-        return Cow::Borrowed(rule.explain);
-    }
-    let (label, summary) = (rule.label(), localize(rule.summary));
-    let note = localize("The page of this rule is in English.");
-    Cow::Owned(format!("# {label} {}\n\n{summary}。{note}\n\n{}", rule.name, rule.explain))
+    let translated = is_translated().then(|| chinese::translate_page(rule)).flatten();
+    translated.map_or(Cow::Borrowed(rule.explain), Cow::Owned)
 }
 
 /// Makes headings bold and examples dim.

@@ -35,11 +35,21 @@ impl LoadedConversation {
         let text = self.text(&self.content)?;
         let (document, notes) = self.read(&text)?;
         notes.iter().for_each(|note| output::print_note(&clean(note)));
+        self.view_of(&document)
+    }
+
+    /// The same, without notes about how the conversation was read.
+    pub(crate) fn view_without_notes(&self) -> anyhow::Result<ConversationFileView<'_>> {
+        let text = self.text(&self.content)?;
+        self.view_of(&self.read(&text)?.0)
+    }
+
+    fn view_of(&self, document: &InputDocument<'_>) -> anyhow::Result<ConversationFileView<'_>> {
         if let foxwedge_local::source::DocumentBody::Session(session) = &document.body {
             crate::diagnose::log_session(&self.display_name, session);
         }
         if self.strict {
-            self.refuse_damaged(&document)?;
+            self.refuse_damaged(document)?;
         }
         let (health, reach) = document.rate();
         let mut view = ConversationFileView {
@@ -55,7 +65,7 @@ impl LoadedConversation {
             view.report = document.report();
             return Ok(view);
         }
-        let (content, repair) = repair_document(&document)?;
+        let (content, repair) = repair_document(document)?;
         if let DocumentBody::Session(session) = &document.body {
             crate::diagnose::log_dropped(&self.display_name, session, &repair);
         }

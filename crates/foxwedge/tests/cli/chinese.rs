@@ -6,8 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     documents::*,
-    homes::home,
+    homes::{home, named},
     sandbox::{Ran, Sandbox},
+    sessions_files::killed,
 };
 
 fn chinese(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
@@ -229,4 +230,37 @@ fn findings_and_edits_of_every_rule_are_in_chinese() {
         let english = english_in(&ran.err);
         assert!(english.is_empty(), "{flags:?} {english:#?}");
     }
+}
+
+#[test]
+fn the_advice_for_many_broken_sessions_is_in_chinese() {
+    let sandbox = Sandbox::new();
+    for number in 1..=4 {
+        let id = format!("0a1b2c3d-000{number}-4000-8000-00000000000{number}");
+        sandbox.keep(&format!(".claude/projects/-w/{id}.jsonl"), number, named(&killed(), &id));
+    }
+    let listed = chinese(&sandbox, &["list"]);
+    assert!(listed.err.contains("--broken"), "{}", listed.all());
+    assert!(english_in(&listed.err).is_empty(), "{}", listed.err);
+}
+
+#[test]
+fn the_chat_talks_chinese() {
+    let sandbox = Sandbox::new();
+    let chat = ["chat", "--lang", "zh", "--api", "scripted", "--store", "memory:"];
+    let ran = sandbox.pipe(&chat, "/help\nhello\n/status\n/nonsense\n/export a.md\n/undo\n");
+    assert_eq!(ran.out, "You said: hello\n", "what the model says stays as it is: {}", ran.all());
+    let english = english_in(&ran.err);
+    assert!(english.is_empty(), "{english:#?}\n{}", ran.err);
+    assert!(ran.err.contains("列出命令") && ran.err.contains("历史"), "{}", ran.err);
+    let document = sandbox.read("a.md");
+    assert!(document.starts_with("# Conversation with"), "a document is for others: {document}");
+}
+
+#[test]
+fn the_page_of_a_rule_is_in_chinese() {
+    let sandbox = Sandbox::new();
+    let page = chinese(&sandbox, &["rule", "FW101"]).out;
+    assert!(page.contains("## 如何修复") && page.contains("tool_use"), "{page}");
+    assert!(!page.contains("What repair does"), "{page}");
 }

@@ -88,3 +88,49 @@ fn every_agent_can_be_exported() {
         assert!(ran.out.contains(id), "{}", ran.out);
     }
 }
+
+#[test]
+fn all_sessions_go_to_a_folder_with_an_index() {
+    for (format, extension) in [("markdown", "md"), ("html", "html"), ("json", "json")] {
+        let sandbox = told();
+        let other = Script::new().user("Second | <b>question</b>").says("msg_1", "Yes.");
+        sandbox.keep(&format!(".claude/projects/-w/{CLAUDE}.jsonl"), 2, named(&other, CLAUDE));
+        let ran = sandbox.run(&["export", "--all", "--format", format, "-o", "out"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.all());
+        assert!(ran.err.contains("exported 2 sessions"), "{}", ran.err);
+        let documents = [
+            format!("claude-code-{KILLED}.{extension}"),
+            format!("claude-code-{CLAUDE}.{extension}"),
+        ];
+        let index = sandbox.read(&format!("out/index.{extension}"));
+        let at = |name: &str| index.find(name).unwrap_or_else(|| panic!("{name} {index}"));
+        assert!(at(&documents[0]) < at(&documents[1]), "the newest first: {index}");
+        assert!(format == "json" || !index.contains("<b>"), "{index}");
+        let single = sandbox.run(&["export", KILLED, "--format", format]);
+        assert_eq!(sandbox.read(&format!("out/{}", documents[0])), single.out);
+        assert_eq!(sandbox.names(), ["out"]);
+        // A second export into the same folder would overwrite the first one.
+        let again = sandbox.run(&["export", "--all", "--format", format, "-o", "out"]);
+        assert!(again.code == 2 && again.err.contains("`out` is not empty"), "{}", again.all());
+    }
+}
+
+#[test]
+fn an_export_of_all_sessions_names_what_it_leaves_out() {
+    let sandbox = told();
+    sandbox.keep(
+        &format!(".claude/projects/-w/{CLAUDE}.jsonl"),
+        2,
+        "{\"type\":\"user\",\"message\":7}\n",
+    );
+    let ran = sandbox.run(&["export", "--all", "--redact", "-o", "out"]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
+    assert!(ran.err.contains("exported 1 session, 1 left out"), "{}", ran.err);
+    assert!(ran.err.contains(&format!("error: claude-code {CLAUDE}")), "{}", ran.err);
+    let written = ["index.md".to_owned(), format!("claude-code-{KILLED}.md")];
+    for name in written {
+        assert!(!sandbox.read(&format!("out/{name}")).contains("AbCdEfGhIjKl"), "{name}");
+    }
+    let ran = sandbox.run(&["export", "--all"]);
+    assert!(ran.code == 2 && ran.err.contains("--output"), "{}", ran.all());
+}

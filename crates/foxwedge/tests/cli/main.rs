@@ -85,3 +85,4 @@ mod serve;
 mod console;
 mod rpc;
 mod hook;
+mod watching;

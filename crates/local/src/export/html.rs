@@ -5,6 +5,7 @@
 
 mod html_document;
 mod html_header;
+mod html_index;
 mod html_turn;
 mod arguments;
 mod image;
@@ -19,6 +20,8 @@ use super::{
 use crate::output::cut;
 use html_document::HtmlDocument;
 
+pub use html_index::html_index;
+
 const STYLE: &str = include_str!("html/style.css");
 
 /// Forbids loading anything, whatever the file contains.
@@ -27,17 +30,10 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Writes the document.
 pub fn html(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
     let turns = split_turns(history);
-    let mut document = HtmlDocument::default();
-    document.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    document.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"");
-    document.raw(POLICY);
-    document.raw("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    document.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    document.raw("<meta name=\"robots\" content=\"noindex\">\n<title>");
-    document.text(&single_line(&format!("{} · {}", header.agent, header.session)));
-    document.raw("</title>\n<style>\n");
-    document.raw(STYLE);
-    document.raw("</style>\n</head>\n<body>\n");
+    let mut document = start(&match &header.title {
+        Some(title) => format!("{title} · {}", header.agent),
+        None => format!("{} · {}", header.agent, header.session),
+    });
     document.raw("<a class=\"skip\" href=\"#talk\">Skip to the conversation</a>\n");
     html_header::write(&mut document, header);
     write_contents(&mut document, &turns);
@@ -45,8 +41,30 @@ pub fn html(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
     for (index, turn) in turns.iter().enumerate() {
         html_turn::write(&mut document, index + 1, turn);
     }
-    document.raw("</main>\n<footer><p>Written by foxwedge. This file loads nothing from the ");
-    document.raw("network.</p></footer>\n</body>\n</html>\n");
+    document.raw("</main>\n");
+    end(document)
+}
+
+/// Starts a document, up to its body.
+fn start(title: &str) -> HtmlDocument {
+    let mut document = HtmlDocument::default();
+    document.raw("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    document.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"");
+    document.raw(POLICY);
+    document.raw("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    document.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    document.raw("<meta name=\"robots\" content=\"noindex\">\n<title>");
+    document.text(&single_line(title));
+    document.raw("</title>\n<style>\n");
+    document.raw(STYLE);
+    document.raw("</style>\n</head>\n<body>\n");
+    document
+}
+
+/// Ends a document.
+fn end(mut document: HtmlDocument) -> String {
+    document.raw("<footer><p>Written by foxwedge. This file loads nothing from the network.</p>");
+    document.raw("</footer>\n</body>\n</html>\n");
     document.out
 }
 

@@ -6,25 +6,26 @@ use foxwedge_formats::model::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::ExportHeader;
+use super::{ExportHeader, ExportIndexEntry};
 
 /// Writes the document, with a line break at its end.
 pub fn json(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
-    let session = ExportSession {
-        agent: &header.agent,
-        id: &header.session,
-        project: header.project.as_deref(),
-        started: header.started.as_deref(),
-        updated: header.updated.as_deref(),
-        file: header.file.as_deref(),
-        messages: header.messages,
-        calls: header.calls,
-        notes: &header.notes,
-    };
     let messages = history.messages.iter().map(ExportMessage::of).collect();
-    let document = ExportDocument { version: 1, session, messages };
-    // Cannot fail: the document has only strings, numbers and lists.
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    to_text(&ExportDocument { version: 1, session: ExportSession::of(header), messages })
+}
+
+/// Writes the index of a folder of documents.
+pub fn json_index(entries: &[ExportIndexEntry]) -> String {
+    let sessions = entries.iter().map(|entry| ExportIndexSession {
+        document: &entry.document,
+        session: ExportSession::of(&entry.header),
+    });
+    to_text(&ExportIndex { version: 1, sessions: sessions.collect() })
+}
+
+fn to_text(document: &impl Serialize) -> String {
+    // Cannot fail: a document has only strings, numbers and lists.
+    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
     text.push('\n');
     text
 }
@@ -37,9 +38,23 @@ struct ExportDocument<'h> {
 }
 
 #[derive(Serialize)]
+struct ExportIndex<'h> {
+    version: u32,
+    sessions: Vec<ExportIndexSession<'h>>,
+}
+
+#[derive(Serialize)]
+struct ExportIndexSession<'h> {
+    document: &'h str,
+    #[serde(flatten)]
+    session: ExportSession<'h>,
+}
+
+#[derive(Serialize)]
 struct ExportSession<'h> {
     agent: &'h str,
     id: &'h str,
+    title: Option<&'h str>,
     project: Option<&'h str>,
     started: Option<&'h str>,
     updated: Option<&'h str>,
@@ -47,6 +62,23 @@ struct ExportSession<'h> {
     messages: usize,
     calls: usize,
     notes: &'h [String],
+}
+
+impl<'h> ExportSession<'h> {
+    fn of(header: &'h ExportHeader) -> ExportSession<'h> {
+        ExportSession {
+            agent: &header.agent,
+            id: &header.session,
+            title: header.title.as_deref(),
+            project: header.project.as_deref(),
+            started: header.started.as_deref(),
+            updated: header.updated.as_deref(),
+            file: header.file.as_deref(),
+            messages: header.messages,
+            calls: header.calls,
+            notes: &header.notes,
+        }
+    }
 }
 
 #[derive(Serialize)]

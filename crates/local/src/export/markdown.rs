@@ -4,6 +4,7 @@
 //! only this module writes any.
 
 mod escape;
+mod markdown_index;
 
 use foxwedge_formats::model::{
     ContentPart, ModelHistory, ReasoningPart, ToolCallPart, ToolResultPart,
@@ -19,6 +20,8 @@ use super::{
     visible::{make_visible, single_line},
 };
 use escape::{code_span, escape_markdown};
+
+pub use markdown_index::markdown_index;
 
 /// Writes the document.
 pub fn markdown(header: &ExportHeader, history: &ModelHistory<'_>) -> String {
@@ -48,10 +51,7 @@ impl MarkdownDocument {
     }
 
     fn header(&mut self, header: &ExportHeader) {
-        self.paragraph(&format!(
-            "# Conversation with {}",
-            escape_markdown(&single_line(&header.agent))
-        ));
+        self.paragraph(&format!("# {}", escape_markdown(&single_line(&header.heading()))));
         for (name, value) in header.facts() {
             self.out.push_str(&format!("- {name}: {}\n", code_span(&single_line(&value))));
         }

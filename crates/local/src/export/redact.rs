@@ -85,6 +85,7 @@ impl SecretRedactor {
         let header = ExportHeader {
             agent: self.redact_text(&header.agent),
             session: self.redact_text(&header.session),
+            title: header.title.as_deref().map(|text| self.redact_text(text)),
             project: header.project.as_deref().map(|text| self.redact_text(text)),
             started: header.started.clone(),
             updated: header.updated.clone(),

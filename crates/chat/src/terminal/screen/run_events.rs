@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use foxwedge_local::{
+    language::localize,
     output::{DIM, WARNING, pluralize},
     runs::draw::{SignSet, activity_text, format_duration},
 };
@@ -85,7 +86,7 @@ impl TerminalScreen {
                 format!("the history was compacted from {before} to {after} tokens")
             }
         };
-        self.push_note(DIM, &text);
+        self.push_note(DIM, &localize(text));
     }
 
     fn push_note(&mut self, style: Style, text: &str) {
@@ -189,7 +190,7 @@ impl TerminalScreen {
             let dots = if self.signs == SignSet::Ascii { "..." } else { "…" };
             self.push_block(
                 ScreenBlock::Note,
-                vec![StyledRow::of(DIM, &format!("{dots} thought{time}"))],
+                vec![StyledRow::of(DIM, &format!("{dots} {}", localize(format!("thought{time}"))))],
             );
         }
     }

@@ -6,6 +6,7 @@ use foxwedge_run::{Outcome, RunEnd, RunSummary, ToolStatus};
 use super::{ScreenBlock, TerminalScreen};
 use crate::terminal::row::StyledRow;
 use foxwedge_local::{
+    language::{list_separator, localize},
     output::{BOLD, DIM, pluralize},
     runs::draw::outcome_text,
 };
@@ -27,7 +28,7 @@ impl TerminalScreen {
         }
         if let Some(more @ 1..) = lines.count().checked_sub(MAX_PROMPT_LINES) {
             let s = if more == 1 { "" } else { "s" };
-            rows.push(StyledRow::of(DIM, &format!("  … {more} more line{s}")));
+            rows.push(StyledRow::localized(DIM, &format!("  … {more} more line{s}")));
         }
         self.push_block(ScreenBlock::Prompt, rows);
     }
@@ -54,7 +55,7 @@ impl TerminalScreen {
                 None => outcome_text(outcome).to_owned(),
             },
         };
-        let row = StyledRow::of(style, &format!("{sign} ")).with(Style::new(), &text);
+        let row = StyledRow::of(style, &format!("{sign} ")).with(Style::new(), &localize(text));
         let rows = row.wrap(self.width, "  ");
         self.push_block(ScreenBlock::Note, rows);
     }
@@ -81,6 +82,9 @@ fn describe_stop(summary: &RunSummary) -> String {
     }
     match parts.is_empty() {
         true => "stopped; the history is valid".to_owned(),
-        false => format!("stopped: {}; the history is valid", parts.join(", ")),
+        false => {
+            let parts: Vec<_> = parts.into_iter().map(localize).collect();
+            format!("stopped: {}; the history is valid", parts.join(list_separator()))
+        }
     }
 }

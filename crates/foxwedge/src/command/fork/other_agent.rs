@@ -23,8 +23,9 @@ use crate::{
 use foxwedge_local::{
     agents::{self, new_session_path},
     calendar::format_milliseconds,
+    language::localize,
     outcome::SessionRef,
-    output::{self, HELP, HelpfulError, clean, paint, pluralize},
+    output::{self, HelpfulError, clean, format_help, pluralize},
     session_document::{self, default_check_options},
     source::InputDocument,
     user_folders::UserFolders,
@@ -67,19 +68,18 @@ pub(super) fn run(
     create_copy(to, &path, &written.content)?;
     output::write_stdout(&format!("{}\n", clean(&id)))?;
     print_losses(&written.losses);
-    output::write_stderr(&format!(
-        "Written as a session of {} to {}: {}{}.\n",
-        to.name(),
-        clean(&path.to_string_lossy()),
-        pluralize(written.messages, "message"),
-        match written.losses.len() {
-            0 => ", nothing lost".to_owned(),
-            losses => format!(", {} lost", pluralize(losses, "part")),
-        }
-    ));
+    let (agent, place) = (to.name(), clean(&path.to_string_lossy()));
+    let messages = pluralize(written.messages, "message");
+    let lost = match written.losses.len() {
+        0 => "nothing lost".to_owned(),
+        losses => format!("{} lost", pluralize(losses, "part")),
+    };
+    output::write_stderr(&localize(format!(
+        "Written as a session of {agent} to {place}: {messages}, {lost}.\n"
+    )));
     let session = SessionRef { agent: to, id: Some(id), folder: Some(folder) };
     if let Some(command) = session.resume_command().filter(|_| args.output.is_none()) {
-        output::write_stderr(&format!("  {}: `{command}` resumes it\n", paint(HELP, "help")));
+        output::write_stderr(&format_help(&format!("`{command}` resumes it")));
     }
     Ok(ExitCode::SUCCESS)
 }

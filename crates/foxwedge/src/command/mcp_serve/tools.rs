@@ -41,7 +41,7 @@ const AGENT: ToolParameter = ToolParameter {
 };
 const PROJECT: ToolParameter = ToolParameter {
     name: "project",
-    description: "Only sessions of this folder or its subfolders",
+    description: "Only sessions in this folder or its subfolders",
     form: ParameterForm::Text("--project"),
 };
 const LIMIT: ToolParameter = ToolParameter {

@@ -199,6 +199,10 @@ fn percent_encode(text: &str) -> String {
     escaped
 }
 
+/// The upstreams where no provider is configured.
+const NO_PROVIDER: &str = "scripted only; OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY adds \
+                           a provider";
+
 fn ready_text(
     loaded: &LoadedConfig,
     url: &str,
@@ -211,11 +215,15 @@ fn ready_text(
     let mut text = localize(listening).into_owned();
     let upstreams: Vec<&str> =
         loaded.config.upstreams.iter().map(|upstream| &*upstream.name).collect();
+    let upstreams = match upstreams.as_slice() {
+        ["scripted"] => NO_PROVIDER.to_owned(),
+        names => clean(&names.join(", ")),
+    };
     let rows = [
         ("console", console.to_owned()),
         ("token", describe_token(loaded, token_creation)),
         ("store", config_errors::display_store(store)),
-        ("upstreams", clean(&upstreams.join(", "))),
+        ("upstreams", upstreams),
         ("guard", loaded.config.guard.mode.name().to_owned()),
     ];
     for (label, value) in rows {

@@ -4,10 +4,10 @@ use super::html_document::HtmlDocument;
 use crate::export::{ExportHeader, visible::single_line};
 
 pub(super) fn write(document: &mut HtmlDocument, header: &ExportHeader) {
-    document.raw("<header>\n<h1>Conversation with ");
-    document.text(&single_line(&header.agent));
+    document.raw("<header>\n<h1>");
+    document.text(&single_line(&header.heading()));
     document.raw("</h1>\n<dl class=\"facts\">\n");
-    for (name, value) in header.facts().into_iter().skip_while(|(name, _)| *name == "Agent") {
+    for (name, value) in header.facts() {
         document.raw(&format!("<div><dt>{name}</dt><dd>"));
         document.text(&single_line(&value));
         document.raw("</dd></div>\n");
