@@ -1,5 +1,5 @@
-// Foxwedge's own package for Node, which is WebAssembly: check, fix, compact, convert.
-import { load, serve, Skip } from './lines.mjs';
+// Foxwedge's own package for Node, which is WebAssembly.
+import { load, serve } from './lines.mjs';
 
 const foxwedge = await load('foxwedge');
 
@@ -22,5 +22,7 @@ await serve('foxwedge', async ({ input, track, format, profile, target, keep }) 
   }
   if (track === 'repair') return { output: foxwedge.fix(input, options).document };
   if (track === 'cut') return { output: cut(input, keep, options) };
-  throw new Skip('the package converts streams, but keeps no history of them');
+  const stream = new foxwedge.StreamConverter({ from: format, to: format });
+  stream.push(input);
+  return { output: stream.finish().messages };
 });

@@ -226,6 +226,8 @@ export class StreamConverter {
     failed: boolean;
     losses: ConversionLoss[];
     renamed: { old: string; new: string }[];
+    /** What the reply leaves in the history, without calls that were cut off; `null` if it was too long to be kept. */
+    messages: any[] | null;
     rest: Uint8Array;
   };
   /** Forgets a stream that is not to be finished. */

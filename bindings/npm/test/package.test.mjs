@@ -142,7 +142,8 @@ test("a stream is converted piece by piece", async () => {
   const converter = new StreamConverter({ from: "openai-chat", to: "anthropic" });
   let out = "";
   for (const piece of events.match(/[^]{1,9}/g)) out += new TextDecoder().decode(converter.push(piece));
-  const { complete, rest } = converter.finish();
+  const { complete, messages, rest } = converter.finish();
+  assert.deepEqual(messages, [{ role: "assistant", content: [{ type: "text", text: "Hi" }] }]);
   assert.ok(complete && (out + new TextDecoder().decode(rest)).includes("message_stop"));
   // The next stream may get the place of the one that ended.
   const next = new StreamConverter({ from: "openai-chat", to: "anthropic" });

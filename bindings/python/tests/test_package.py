@@ -135,6 +135,7 @@ class Streams(unittest.TestCase):
             out = b"".join(converter.push(EVENTS[at : at + size]) for at in range(0, len(EVENTS), size))
             end = converter.finish()
             self.assertTrue(end.complete and not end.failed)
+            self.assertEqual(end.messages, [{"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}])
             whole = whole or out + end.rest
             self.assertEqual(out + end.rest, whole)
         self.assertIn(b"message_stop", whole)

@@ -1,7 +1,9 @@
 //! Streams that are converted piece by piece.
 
-use foxwedge_formats::stream::{
-    StreamConverter, StreamEnding, StreamError, StreamOptions, event::ReplyHead,
+use foxwedge_core::Format;
+use foxwedge_formats::{
+    model::encode_turn,
+    stream::{StreamConverter, StreamEnding, StreamError, StreamOptions, event::ReplyHead},
 };
 
 use crate::{
@@ -14,6 +16,7 @@ use crate::{
 /// A stream of one format that becomes a stream of another.
 pub struct StreamCall {
     converter: StreamConverter,
+    to: Format,
 }
 
 impl StreamCall {
@@ -34,7 +37,7 @@ impl StreamCall {
             head: ReplyHead { created: options.count("created")?, ..ReplyHead::default() },
             ..StreamOptions::default()
         };
-        Ok(StreamCall { converter: StreamConverter::new(from, to, settings) })
+        Ok(StreamCall { converter: StreamConverter::with_collection(from, to, settings), to })
     }
 
     /// Converts more bytes, and returns what can be sent on.
@@ -51,7 +54,8 @@ impl StreamCall {
         }
     }
 
-    /// Ends the stream. The document of the reply is the rest of the output.
+    /// Ends the stream. The document of the reply is the rest of the output; the report has the
+    /// messages that the reply leaves in the history.
     ///
     /// # Errors
     /// If the stream has failed before. If it fails at its end, the output tells of it, and the
@@ -74,8 +78,17 @@ impl StreamCall {
             .raw("failed", ending.failed)
             .list("losses", losses)
             .list("renamed", ending.renamed.iter().map(renamed_json))
+            .raw("messages", self.messages().as_deref().unwrap_or("null"))
             .end();
         Ok(CallReply { report, document: Some(out) })
+    }
+
+    /// What the reply leaves in the history, as a JSON list: complete calls only. `None` if it was too
+    /// long to be kept.
+    fn messages(&mut self) -> Option<String> {
+        let collected = self.converter.take_collection().filter(|it| !it.truncated)?;
+        let turn = encode_turn(&collected.reply, self.to).unwrap_or_default();
+        Some(if turn.starts_with('[') { turn } else { format!("[{turn}]") })
     }
 }
 

@@ -168,6 +168,34 @@ fn the_output_of_the_piece_that_breaks_a_stream_is_returned() {
 }
 
 #[test]
+fn a_stream_that_ends_too_early_leaves_its_text_and_its_complete_calls() {
+    let chunk = |delta: &str| {
+        format!("data: {{\"id\":\"r\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n")
+    };
+    let call = |at: u8, arguments: &str| {
+        let function = format!(r#"{{"name":"f","arguments":"{arguments}"}}"#);
+        chunk(&format!(
+            r#"{{"tool_calls":[{{"index":{at},"id":"call_{at}","type":"function","function":{function}}}]}}"#
+        ))
+    };
+    let events = chunk(r#"{"content":"Hi"}"#) + &call(0, "{}") + &call(1, "{");
+    let messages = |to: &str| {
+        let options = format!(r#"{{"from":"openai-chat","to":"{to}"}}"#);
+        let mut stream = StreamCall::new(&options).expect("known");
+        stream.push(events.as_bytes()).expect("a stream");
+        let report = stream.finish().expect("an end").report;
+        let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+        assert_eq!(report["complete"], false);
+        report["messages"].to_string()
+    };
+    let same = messages("openai-chat");
+    assert!(same.contains(r#""content":"Hi""#) && same.contains("call_0"), "{same}");
+    assert!(!same.contains("call_1"), "{same}");
+    let other = messages("anthropic");
+    assert!(other.contains("tool_use") && !other.contains("call_1"), "{other}");
+}
+
+#[test]
 fn a_stream_is_converted_however_it_is_cut() {
     let events = concat!(
         "data: {\"id\":\"r\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"}}]}\n\n",

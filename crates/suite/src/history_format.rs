@@ -20,6 +20,12 @@ pub enum HistoryFormat {
 }
 
 impl HistoryFormat {
+    /// Every format.
+    pub fn all() -> impl Iterator<Item = HistoryFormat> {
+        let lists = [HistoryFormat::AiSdkUi, HistoryFormat::AiSdkModel];
+        Format::ALL.map(HistoryFormat::Provider).into_iter().chain(lists)
+    }
+
     /// The name in vectors and questions.
     pub fn name(self) -> &'static str {
         match self {

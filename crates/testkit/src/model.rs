@@ -16,7 +16,7 @@ pub use clauses::{ClauseDemand, DEMANDS, broken_clauses};
 pub use compare::{ModelBreach, ModelTally, compare};
 pub use draw::{HistoryTree, draw_history, draw_tree};
 pub use pairing::{HistoryPairing, ModelCall, ModelResult, ModelTurn, ResultFate};
-pub use repair::{RepairCost, least_cost, moves, required_texts};
+pub use repair::{RepairCost, allowed_cost, moves, required_texts, without_written_texts};
 
 /// A conversation: messages in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -201,7 +201,6 @@ const LIMITS: &str = "\n## Limits\n\n\
       with the rules, the verdict became `acceptable`. The scores of these two check the verdicts, not the packages.\n\
     - An agent runs as a whole, and its adapter takes out what the agent adds: its prompt, reminders and instructions. What\n  \
       the agent does to a history for other reasons, such as joining messages, is judged as well.\n\
-    - Our own packages convert streams, but keep no history of them, so they skip that track.\n\
     - Some functions are internal to their package and run there after other steps. What those steps catch is not seen here.\n\
     - A validator that looks at pairing only fails questions about ids or roles. The table by track and level shows it.\n\
     - `untouched` compares content, not bytes.\n";

@@ -249,6 +249,8 @@ class StreamReport:
     failed: bool
     losses: list[ConversionLoss]
     renamed: list[Replacement]
+    messages: list[Any] | None = field(repr=False)
+    """What the reply leaves in the history, without calls that were cut off; `None` if it was too long to be kept."""
     rest: bytes = field(repr=False)
     """The rest of the output."""
 

@@ -15,7 +15,7 @@ and writes one answer per line to its stdout, before it reads the next question:
 {\"id\":\"V0001\",\"skip\":\"why\"}                 it does not do this
 An answer may state the name and version of the engine in `engine`.
 Questions of the track convert have a `target` format, those of the track cut a number `keep`.
-suite/SPEC.md describes the tracks and the laws.";
+`foxwedge suite show V0001` prints a vector. suite/SPEC.md describes the tracks and the laws.";
 
 #[derive(Args, Debug)]
 pub(crate) struct SuiteArgs {
@@ -29,6 +29,12 @@ pub(crate) enum SuiteAction {
     Run(Box<SuiteRunArgs>),
     /// Answer the questions of the suite on stdin and stdout
     Engine,
+    /// Print vectors as JSON: the input, the verdicts, and what a repair must keep
+    Show {
+        /// Vectors, such as V0547
+        #[arg(value_name = "IDS", required = true)]
+        ids: Vec<String>,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -100,5 +106,6 @@ pub(super) fn level(name: &str) -> Result<SuiteLevel, String> {
 }
 
 fn format(name: &str) -> Result<HistoryFormat, String> {
-    HistoryFormat::parse(name).ok_or_else(|| "no such format".to_owned())
+    let names = HistoryFormat::all().map(HistoryFormat::name).collect::<Vec<_>>().join(", ");
+    HistoryFormat::parse(name).ok_or_else(|| format!("the formats are {names}"))
 }

@@ -14,7 +14,7 @@ use std::{
 use anyhow::Context;
 use foxwedge_local::{
     language::localize,
-    output::{print_note, write_stderr, write_stdout},
+    output::{HelpfulError, print_note, write_stderr, write_stdout},
 };
 use foxwedge_suite::{
     ExpectedFailures, QuestionFilter, SuiteResults, answer_line, badge_svg, json_report,
@@ -29,7 +29,21 @@ pub(crate) fn run(args: SuiteArgs) -> anyhow::Result<ExitCode> {
     match args.action {
         SuiteAction::Run(args) => run_engine(*args),
         SuiteAction::Engine => answer_questions(io::stdin().lock(), io::stdout().lock()),
+        SuiteAction::Show { ids } => show_vectors(&ids),
     }
+}
+
+fn show_vectors(ids: &[String]) -> anyhow::Result<ExitCode> {
+    let vectors = embedded::vectors(None)?;
+    for id in ids {
+        let found = vectors.iter().find(|vector| vector.id.eq_ignore_ascii_case(id));
+        let vector = found.ok_or_else(|| {
+            HelpfulError::new(format!("there is no vector `{id}`"))
+                .help("numbers are like V0547; `foxwedge suite run` names them")
+        })?;
+        write_stdout(&format!("{}\n", serde_json::to_string_pretty(vector)?))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_engine(args: SuiteRunArgs) -> anyhow::Result<ExitCode> {

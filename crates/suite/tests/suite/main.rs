@@ -4,6 +4,7 @@
 mod documents;
 mod model;
 mod probe;
+mod second_faults;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::{
     AbstractHistory, AbstractPart, DEMANDS, HistoryLayout, HistoryPairing, RepairCost, SenderSide,
-    broken_clauses, least_cost, moves, required_texts, wire,
+    allowed_cost, broken_clauses, moves, required_texts, wire, without_written_texts,
 };
 use crate::dialect::TestFormat;
 
@@ -127,18 +127,27 @@ impl ModelCase<'_> {
                 return breach(format!("{part:?} is lost"), &output);
             }
         }
-        let (least, cost) = (
-            least_cost(self.history, self.profile, self.layout, self.waiting),
+        let (most, cost) = (
+            allowed_cost(self.history, self.profile, self.layout, self.waiting),
             repair_cost(&self.history.laid_out(self.layout), &repaired),
         );
-        let more = [
-            (cost.placeholders, least.placeholders),
-            (cost.strays, least.strays),
-            (cost.moves, least.moves),
-            (cost.fillers, least.fillers),
+        let changes = [
+            (cost.placeholders, most.placeholders),
+            (cost.strays, most.strays),
+            (cost.moves, most.moves),
         ];
-        if more.into_iter().any(|(cost, least)| cost > least) {
-            return breach(format!("the repair costs {cost:?}, the model's {least:?}"), &output);
+        if changes.into_iter().any(|(cost, most)| cost > most) {
+            return breach(
+                format!("the repair costs {cost:?}, the model allows {most:?}"),
+                &output,
+            );
+        }
+        let is_valid = |history: &AbstractHistory| {
+            let (known, inferred) = self.broken(history);
+            known.is_empty() && inferred.is_empty()
+        };
+        if without_written_texts(&repaired).any(|shorter| is_valid(&shorter)) {
+            return breach("the repair writes a text that is not needed".to_owned(), &output);
         }
         if self.engine_repair(&output) != output {
             return breach("a second repair changes the first".to_owned(), &output);
@@ -250,7 +259,6 @@ fn repair_cost(before: &AbstractHistory, after: &AbstractHistory) -> RepairCost 
         placeholders: count(|part| matches!(part, AbstractPart::Placeholder(_))),
         strays: results.saturating_sub(count(is_result)),
         moves: moves(before, &after),
-        fillers: count(|part| matches!(part, AbstractPart::Filler)),
     }
 }
 

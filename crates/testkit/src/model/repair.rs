@@ -1,15 +1,11 @@
-//! What a repair and a cut may cost. SPEC 4.2.
-//!
-//! A repair is valid, loses nothing, and changes the least: every open call costs one placeholder,
-//! every stray result one quotation, every other change one. [`least_cost`] is what the
-//! specification needs; an engine may not need more.
+//! What a repair may change at most, and what a cut must keep. SPEC 4.2.
 
 use super::{
-    AbstractHistory, AbstractPart, HistoryLayout, HistoryPairing, ModelCall, ModelResult,
-    ResultFate, SenderSide, broken_clauses,
+    AbstractHistory, AbstractPart, DEMANDS, HistoryLayout, HistoryPairing, ModelResult, ResultFate,
+    SenderSide, broken_clauses,
 };
 
-/// What a repair changed.
+/// What a repair changed, or may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RepairCost {
     /// Placeholders.
@@ -18,113 +14,76 @@ pub struct RepairCost {
     pub strays: usize,
     /// Calls, results and texts that stand elsewhere.
     pub moves: usize,
-    /// Texts that were written.
-    pub fillers: usize,
 }
 
-/// The cost of a repair that does what the specification needs and nothing else: results behind
-/// their turn, placeholders for open calls, quotations of stray results, and a text where the
-/// profile demands one.
-pub fn least_cost(
+/// The most that a repair may change: a placeholder for each open call, a quotation for each second
+/// result and each one without a call, and a move for each part that is not in its place.
+pub fn allowed_cost(
     history: &AbstractHistory,
     profile: &str,
     layout: HistoryLayout,
     waiting: bool,
 ) -> RepairCost {
     let history = &history.laid_out(layout);
-    let pairing = &HistoryPairing::new(history, layout);
-    // Instructions that are not allowed behind a call become a text of the user: the wait ends.
-    let mut tail = history.0.iter().rev().take_while(|it| it.side != SenderSide::Model);
+    let pairing = HistoryPairing::new(history, layout);
+    // Instructions that are refused behind a call become a text of the user: the wait ends.
     let refused = broken_clauses(history, profile, layout, waiting).0.contains(&406);
+    let mut tail = history.0.iter().rev().take_while(|it| it.side != SenderSide::Model);
     let waits = waiting && !(refused && tail.any(|it| it.side == SenderSide::System));
-    // A turn of several messages may stay one, or be parted into turns with results of their own.
-    let several = pairing.turns.iter().any(|turn| turn.messages.len() > 1);
-    let ways: &[bool] = if several { &[false, true] } else { &[false] };
-    let costs = ways.iter().map(|parted| cost_of(history, pairing, profile, waits, *parted));
-    costs.max_by_key(|cost| cost.moves).unwrap_or_default()
+    let runs = |turn: usize| waits && pairing.may_run(history, turn);
+    let is_stray = |result: &&ModelResult| !matches!(result.fate, ResultFate::Of(_));
+    RepairCost {
+        placeholders: pairing.calls.iter().filter(|it| !it.answered && !runs(it.turn)).count(),
+        strays: pairing.results.iter().filter(is_stray).count(),
+        moves: misplaced_parts(history, &pairing, profile),
+    }
 }
 
-fn cost_of(
-    history: &AbstractHistory,
-    pairing: &HistoryPairing,
-    profile: &str,
-    waits: bool,
-    parted: bool,
-) -> RepairCost {
-    // Results belong behind their turn; in one that is parted, behind the message of their call.
-    let place = |call: &ModelCall| match parted {
-        true => call.message,
-        false => pairing.turns[call.turn].messages.end - 1,
+/// Results that are not in the place of their turn, or behind something else in their message, and
+/// texts behind a call where calls come last.
+fn misplaced_parts(history: &AbstractHistory, pairing: &HistoryPairing, profile: &str) -> usize {
+    let demands = |code: u16| {
+        DEMANDS
+            .iter()
+            .any(|it| it.0 == code && (it.1.contains(&profile) || it.2.contains(&profile)))
     };
-    // OpenAI accepts an output anywhere behind its call.
-    let stays = |call: &ModelCall, at: usize| profile == "openai-responses" && call.message < at;
-    let mut cost = RepairCost::default();
-    let mut repaired: Vec<(SenderSide, AbstractPart)> = Vec::new();
+    let in_place = |call: usize| {
+        let home = &pairing.turns[pairing.calls[call].turn].home;
+        let own = |it: &ModelResult| it.fate == ResultFate::Of(call) && home.contains(&it.message);
+        pairing.results.iter().any(own)
+    };
+    let is_whole = |turn: usize| {
+        let mut calls = pairing.calls.iter().enumerate().filter(|(_, call)| call.turn == turn);
+        calls.all(|(index, _)| in_place(index))
+    };
+    let is_elsewhere = |result: &ModelResult, is_first: bool| {
+        let ResultFate::Of(call) = result.fate else { return false };
+        let call = &pairing.calls[call];
+        let turn = &pairing.turns[call.turn];
+        // A turn of several messages may become several turns, each with its results.
+        let divided = demands(106) || !is_whole(call.turn);
+        let parted = divided && call.message + 1 < turn.messages.end;
+        // OpenAI accepts an output anywhere behind its call.
+        let anywhere = profile == "openai-responses" && result.message > call.message;
+        !anywhere && (parted || !is_first || !turn.home.contains(&result.message))
+    };
     let mut results = pairing.results.iter();
-    let open = pairing.calls.iter().rfind(|call| !call.answered).filter(|_| waits);
-    let running = open.filter(|call| pairing.may_run(history, call.turn));
-    let running = running.map(|call| &pairing.turns[call.turn].messages);
-    let mut before_running = 0;
-    for (at, message) in history.0.iter().enumerate() {
-        if running.is_some_and(|turn| turn.start == at) {
-            before_running = repaired.len();
-        }
-        let mut parts = message.parts.clone();
-        if profile == "anthropic" {
-            // Calls come last in their message.
-            parts.sort_by_key(|part| matches!(part, AbstractPart::Call(_)));
-        }
-        for part in &parts {
-            let fate = part.result_id().and_then(|_| results.next()).map(|result| result.fate);
-            match (fate, part) {
-                (Some(ResultFate::Of(call)), _) if !stays(&pairing.calls[call], at) => {}
-                (
-                    Some(ResultFate::Second | ResultFate::Orphan),
-                    AbstractPart::Result(_, number),
-                ) => {
-                    cost.strays += 1;
-                    // A text behind calls that run would end their wait.
-                    let place = running.filter(|turn| turn.end <= at).map(|_| before_running);
-                    let quote = (SenderSide::User, AbstractPart::Quote(*number));
-                    repaired.insert(place.unwrap_or(repaired.len()), quote);
+    let mut count = 0;
+    for message in &history.0 {
+        let (mut is_first, mut has_called) = (true, false);
+        for part in &message.parts {
+            count += usize::from(match part {
+                AbstractPart::Result(..) | AbstractPart::Placeholder(_) => {
+                    results.next().is_some_and(|result| is_elsewhere(result, is_first))
                 }
-                _ => repaired.push((message.side, *part)),
-            }
+                AbstractPart::Text(_) => has_called && demands(306),
+                _ => false,
+            });
+            is_first &= part.result_id().is_some();
+            has_called |= matches!(part, AbstractPart::Call(_));
         }
-        // Those in their place keep their order; each other one comes before the first of them that
-        // belongs to a later call.
-        let mut behind: Vec<(usize, AbstractPart)> = Vec::new();
-        let here = |result: &&ModelResult| matches!(result.fate, ResultFate::Of(call) if place(&pairing.calls[call]) == at);
-        for result in pairing.results.iter().filter(here) {
-            let ResultFate::Of(index) = result.fate else { continue };
-            let call = &pairing.calls[index];
-            if pairing.turns[call.turn].home.contains(&result.message)
-                && !stays(call, result.message)
-            {
-                behind.push((index, AbstractPart::Result(result.id, result.number)));
-            }
-        }
-        for (index, call) in pairing.calls.iter().enumerate().filter(|(_, it)| place(it) == at) {
-            let result = pairing.results.iter().find(|it| it.fate == ResultFate::Of(index));
-            let part = match result {
-                Some(result) if stays(call, result.message) => continue,
-                Some(_) if behind.iter().any(|(other, _)| *other == index) => continue,
-                Some(result) => AbstractPart::Result(result.id, result.number),
-                None if waits && pairing.may_run(history, call.turn) => continue,
-                None => {
-                    cost.placeholders += 1;
-                    AbstractPart::Placeholder(call.id)
-                }
-            };
-            let later = behind.iter().position(|(other, _)| *other > index);
-            behind.insert(later.unwrap_or(behind.len()), (index, part));
-        }
-        let behind = behind.into_iter().map(|(_, part)| part);
-        repaired.extend(behind.map(|part| (SenderSide::User, part)));
     }
-    cost.moves = moves(history, &repaired);
-    cost.fillers = fillers(&repaired, profile);
-    cost
+    count
 }
 
 /// Parts of both that do not keep their order: all but a longest common subsequence. Instructions
@@ -151,21 +110,19 @@ pub fn moves(before: &AbstractHistory, after: &[(SenderSide, AbstractPart)]) -> 
     after.len() - row[after.len()]
 }
 
-/// Texts that roles demand: a user before the model, and for Mistral the model between a result and
-/// the user. Instructions behind a result become a text of the user there.
-fn fillers(parts: &[(SenderSide, AbstractPart)], profile: &str) -> usize {
-    let spoken = parts.iter().skip_while(|(side, _)| *side == SenderSide::System);
-    let mut opening = spoken.take_while(|(side, _)| *side == SenderSide::Model).peekable();
-    let opens = match profile {
-        "anthropic" | "bedrock" => opening.peek().is_some(),
-        "gemini" => opening.any(|(_, part)| matches!(part, AbstractPart::Call(_))),
-        _ => false,
-    };
-    let after_result = parts.windows(2).filter(|pair| {
-        let speaks = pair[1].0 != SenderSide::Model && pair[1].1.result_id().is_none();
-        profile == "mistral" && pair[0].1.result_id().is_some() && speaks
+/// The histories that leave out one text that an engine wrote. Each of them is invalid, or the text was
+/// not needed.
+pub fn without_written_texts(history: &AbstractHistory) -> impl Iterator<Item = AbstractHistory> {
+    let places = history.0.iter().enumerate().flat_map(|(at, message)| {
+        let written = |(_, part): &(usize, &AbstractPart)| **part == AbstractPart::Filler;
+        message.parts.iter().enumerate().filter(written).map(move |(part, _)| (at, part))
     });
-    usize::from(opens) + after_result.count()
+    places.map(|(at, part)| {
+        let mut shorter = history.clone();
+        shorter.0[at].parts.remove(part);
+        shorter.0.retain(|message| !message.parts.is_empty());
+        shorter
+    })
 }
 
 /// What a cut must keep: instructions at the beginning, and the last request of the user.
