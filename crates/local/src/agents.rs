@@ -10,7 +10,7 @@ use std::{
     time::SystemTime,
 };
 
-use foxwedge_sessions::SessionAgent;
+use foxwedge_sessions::{ReadOnlyAgent, SessionAgent};
 
 use crate::{
     database::StoredSizes, output::clean, screen::abbreviate_home, user_folders::UserFolders,
@@ -28,6 +28,10 @@ mod qwen_code;
 mod opencode;
 mod crush;
 mod goose;
+mod continue_cli;
+mod zed;
+mod kimi_cli;
+mod droid;
 mod new_path;
 pub mod session_lookup;
 
@@ -131,6 +135,12 @@ fn find_with(folders: &UserFolders, agents: &[SessionAgent], sizes: StoredSizes)
             SessionAgent::Opencode => opencode::find_sessions(&mut search),
             SessionAgent::Crush => crush::find_sessions(&mut search),
             SessionAgent::Goose => goose::find_sessions(&mut search),
+            SessionAgent::ReadOnly(ReadOnlyAgent::Continue) => {
+                continue_cli::find_sessions(&mut search)
+            }
+            SessionAgent::ReadOnly(ReadOnlyAgent::Zed) => zed::find_sessions(&mut search),
+            SessionAgent::ReadOnly(ReadOnlyAgent::Droid) => droid::find_sessions(&mut search),
+            SessionAgent::ReadOnly(ReadOnlyAgent::KimiCli) => kimi_cli::find_sessions(&mut search),
             // An application keeps its lists where it likes.
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
         }
@@ -145,12 +155,10 @@ fn find_with(folders: &UserFolders, agents: &[SessionAgent], sizes: StoredSizes)
 
 /// Agents with sessions on this machine in a format that is not supported, and their paths.
 pub fn find_unsupported() -> Vec<(&'static str, PathBuf)> {
-    const LOCATIONS: [(&str, &str); 5] = [
-        ("Continue", ".continue/sessions"),
+    const LOCATIONS: [(&str, &str); 3] = [
         ("Cursor CLI", ".cursor/chats"),
-        ("Droid", ".factory/sessions"),
         ("Amp", ".local/share/amp/threads"),
-        ("kimi-cli", ".kimi/sessions"),
+        ("Antigravity", ".gemini/antigravity-cli/conversations"),
     ];
     let home = home_folder();
     let locate = |(name, path): (&'static str, &str)| {

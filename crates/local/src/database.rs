@@ -11,8 +11,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::read_only;
+
 mod error;
 mod layout;
+mod zed;
 mod columns;
 mod connection;
 mod reading;
@@ -67,7 +70,8 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
         Some(session) => {
             reading::read_session(&session).map_err(|error| io::Error::other(format!("{error:#}")))
         }
-        None => fs::read(path),
+        None => read_only::session_text(path, fs::read(path)?)
+            .map_err(|error| io::Error::other(format!("{error:#}"))),
     }
 }
 

@@ -48,6 +48,7 @@ pub mod pager;
 pub mod positions;
 pub mod preview;
 pub mod provider_conversation;
+mod read_only;
 pub mod repair_plan;
 pub mod runs;
 pub mod screen;

@@ -184,7 +184,10 @@ impl SessionRef {
                 let flags = ["session", "--resume", "--session-id"].map(str::to_owned);
                 ("goose", flags.into_iter().chain([id]).collect())
             }
-            SessionAgent::Cline | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => return None,
+            SessionAgent::Cline
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => return None,
         };
         Some(ResumeCommand { program, arguments, folder })
     }

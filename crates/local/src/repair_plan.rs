@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use foxwedge_core::{Edit, EditLog, Repair, RepairLosses};
 use foxwedge_formats::OutlinedDocument;
-use foxwedge_sessions::RewrittenFile;
+use foxwedge_sessions::{RewrittenFile, SessionAgent};
 
 use crate::{
     check_settings::CheckSettings,
@@ -201,6 +201,18 @@ pub fn repair_file(
     Ok(applied_plan.map_or_else(FileReport::default, |plan| plan.into_report(after)))
 }
 
+/// Refuses an agent whose sessions are read and never written.
+///
+/// # Errors
+/// The reason.
+pub fn check_writable(agent: SessionAgent) -> Result<(), HelpfulError> {
+    let Some(reason) = agent.read_only_reason() else { return Ok(()) };
+    Err(HelpfulError::new(format!("sessions of {} are only read: {reason}", agent.name())).help(
+        "nothing was changed; `foxwedge fork --to AGENT` writes the repaired history as a session of \
+         another agent, `foxwedge resume` and `foxwedge export` as a document",
+    ))
+}
+
 /// Replaces the content of a file that no other process writes. The new content is verified first,
 /// and the old content is backed up. Returns the remaining findings and the path of the backup.
 pub fn replace_file(
@@ -212,6 +224,7 @@ pub fn replace_file(
     settings: &CheckSettings,
     detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
+    session.map_or(Ok(()), |session| check_writable(session.agent))?;
     snapshot.check_writable()?;
     let lock = FileLock::acquire(folders, &snapshot.path)?;
     let _idle = check_idle(folders, &snapshot.path, &snapshot.metadata, session)?;

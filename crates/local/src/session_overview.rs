@@ -84,7 +84,7 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
     match &detection {
         AgentDetection::UnknownVersion(_, why) => bail!("{why}"),
         AgentDetection::Unsupported(name) => {
-            bail!("sessions of {name} are not supported yet")
+            bail!("sessions of {name} are only read from their own files")
         }
         AgentDetection::Unknown | AgentDetection::Known(_) => {}
     }
@@ -119,9 +119,10 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
         reach: Some(session.reach(&rated, is_safely_fixable)),
         findings,
         tolerated,
-        is_fixable: rated.findings.iter().any(|(finding, effect)| {
-            *effect != FindingEffect::Tolerated && is_safely_fixable(finding)
-        }),
+        is_fixable: entry.agent.read_only_reason().is_none()
+            && rated.findings.iter().any(|(finding, effect)| {
+                *effect != FindingEffect::Tolerated && is_safely_fixable(finding)
+            }),
         error: None,
     })
 }

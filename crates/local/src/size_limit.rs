@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use crate::{
     database::{SessionPath, read_session},
     output::{HelpfulError, clean},
+    read_only,
 };
 
 /// Environment variable that sets the limit: bytes, or a number with `K`, `M` or `G`.
@@ -98,10 +99,12 @@ pub fn read_file(path: &Path) -> anyhow::Result<Vec<u8>> {
     check(metadata.len())?;
     let file = File::open(path).context("cannot be read")?;
     let size = usize::try_from(metadata.len()).unwrap_or(0);
-    read_all(file, size).map_err(|error| match error.downcast::<std::io::Error>() {
-        Ok(error) => anyhow::Error::new(error).context("cannot be read"),
-        Err(error) => error,
-    })
+    let content =
+        read_all(file, size).map_err(|error| match error.downcast::<std::io::Error>() {
+            Ok(error) => anyhow::Error::new(error).context("cannot be read"),
+            Err(error) => error,
+        })?;
+    read_only::session_text(path, content)
 }
 
 /// Reads stdin.

@@ -2,6 +2,8 @@
 
 use foxwedge_core::{CheckOptions, Format, Profile, RuleSet, Severity};
 
+use super::read_only::ReadOnlyAgent;
+
 /// An agent, identified by the format of its session files. Forks share a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum SessionAgent {
@@ -33,6 +35,8 @@ pub enum SessionAgent {
     AiSdkUi,
     /// Applications of the AI SDK: a list of `ModelMessage`.
     AiSdkModel,
+    /// An agent whose sessions are read and never written.
+    ReadOnly(ReadOnlyAgent),
 }
 
 impl SessionAgent {
@@ -55,7 +59,16 @@ impl SessionAgent {
 
     /// All agents that keep sessions on a machine, in files or in databases.
     pub fn on_machine() -> impl Iterator<Item = SessionAgent> {
-        SessionAgent::ALL.into_iter().chain(SessionAgent::DATABASES)
+        let read_only = ReadOnlyAgent::ALL.into_iter().map(SessionAgent::ReadOnly);
+        SessionAgent::ALL.into_iter().chain(SessionAgent::DATABASES).chain(read_only)
+    }
+
+    /// Why its sessions are never written; `None` if they are.
+    pub fn read_only_reason(self) -> Option<&'static str> {
+        match self {
+            SessionAgent::ReadOnly(agent) => Some(agent.reason()),
+            _ => None,
+        }
     }
 
     /// Message lists of the AI SDK. Applications keep them where they like, so nothing searches for
@@ -83,7 +96,8 @@ impl SessionAgent {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => false,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => false,
         }
     }
 
@@ -109,6 +123,7 @@ impl SessionAgent {
             SessionAgent::Goose => "goose",
             SessionAgent::AiSdkUi => "ai-sdk-ui",
             SessionAgent::AiSdkModel => "ai-sdk-model",
+            SessionAgent::ReadOnly(agent) => agent.name(),
         }
     }
 
@@ -129,7 +144,8 @@ impl SessionAgent {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => Format::Anthropic,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => Format::Anthropic,
             SessionAgent::Codex => Format::OpenaiResponses,
             SessionAgent::GeminiCli | SessionAgent::QwenCode => Format::Gemini,
             SessionAgent::CopilotCli | SessionAgent::KimiCode => Format::OpenaiChat,
@@ -152,7 +168,8 @@ impl SessionAgent {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => Severity::Error,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => Severity::Error,
             // The agent skips the line.
             SessionAgent::Codex
             | SessionAgent::GeminiCli
@@ -176,7 +193,8 @@ impl SessionAgent {
             | SessionAgent::CopilotCli
             | SessionAgent::KimiCode
             | SessionAgent::QwenCode
-            | SessionAgent::Goose => &[],
+            | SessionAgent::Goose
+            | SessionAgent::ReadOnly(_) => &[],
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => &[304, 603],
             // Ids and arguments are sent as they are stored.
             SessionAgent::Opencode | SessionAgent::Crush => &[201, 204, 302],

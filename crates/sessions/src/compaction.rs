@@ -123,7 +123,8 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::QwenCode
             | SessionAgent::Opencode
             | SessionAgent::Crush
-            | SessionAgent::Goose => {
+            | SessionAgent::Goose
+            | SessionAgent::ReadOnly(_) => {
                 return Err(CompactionError::NotWritten(self.agent.name()));
             }
             SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {
@@ -160,7 +161,8 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::KimiCode
             | SessionAgent::QwenCode
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => return None,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => return None,
         })
     }
 
@@ -216,7 +218,8 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => !broken(own),
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => !broken(own),
         };
         whole.then_some(origin)
     }

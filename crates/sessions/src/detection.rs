@@ -2,7 +2,12 @@
 
 use foxwedge_core::Span;
 
-use super::{SessionAgent, lines::lines, message_list};
+use super::{
+    SessionAgent,
+    lines::lines,
+    message_list,
+    read_only::{self, ReadOnlyAgent},
+};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
 /// Which agent wrote a session file.
@@ -70,6 +75,12 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
     if let Some(store) = field_text(source, object, "store").filter(|_| has("table")) {
         let agent = SessionAgent::parse(&store).filter(|agent| agent.is_in_database());
         return agent.map_or(AgentDetection::Unknown, AgentDetection::Known);
+    }
+    if let Some(name) = field_text(source, object, read_only::AGENT_FIELD) {
+        let agent = ReadOnlyAgent::ALL.into_iter().find(|agent| agent.name() == name);
+        return agent.map_or(AgentDetection::Unknown, |agent| {
+            AgentDetection::Known(SessionAgent::ReadOnly(agent))
+        });
     }
     let Some(kind) = field_text(source, object, "type") else {
         return detect_untyped(source, object);

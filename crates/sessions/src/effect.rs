@@ -303,7 +303,8 @@ impl ParsedSession<'_> {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => None,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => None,
         };
         let parts = [special.unwrap_or(harm), harm];
         self.effect(defect.code, &parts).unwrap_or(match defect.severity {
@@ -336,7 +337,8 @@ impl ParsedSession<'_> {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => false,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => false,
         };
         let whole = records.iter().find(|record| record.state != RecordState::Torn);
         let is_message = |record: &SessionRecord<'_>| matches!(record.kind, "user" | "assistant");

@@ -116,7 +116,8 @@ fn id_changes(
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => {}
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => {}
     }
     changes
 }

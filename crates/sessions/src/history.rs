@@ -20,7 +20,7 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
         out.push_str(if at == 0 { "[\n" } else { ",\n" });
         let parts = draft.parts_of(message);
         match session.agent {
-            SessionAgent::ClaudeCode | SessionAgent::Cline => {
+            SessionAgent::ClaudeCode | SessionAgent::Cline | SessionAgent::ReadOnly(_) => {
                 write_block_message(&mut out, draft.source, message, parts)
             }
             SessionAgent::Neovate => {

@@ -90,6 +90,7 @@ mod nested_changes;
 mod gemini_history;
 mod gemini_cli;
 mod ai_sdk;
+mod read_only;
 mod row_fields;
 mod row_copy;
 mod message_rows;
@@ -114,6 +115,7 @@ pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;
 pub use new_session::{NewSessionFacts, NewSessionFile, write_new_session};
 pub use nodes::{OmittedRecords, RecordNode};
+pub use read_only::ReadOnlyAgent;
 pub use rewritten_file::RewrittenFile;
 pub use rows::{DatabaseRow, RowChange, RowPayload, read_rows, row_changes, write_rows};
 pub use store_tables::{
@@ -171,7 +173,8 @@ pub fn read<'a>(
         | SessionAgent::KimiCode
         | SessionAgent::Opencode
         | SessionAgent::Crush
-        | SessionAgent::Goose => {
+        | SessionAgent::Goose
+        | SessionAgent::ReadOnly(_) => {
             let (log, fragments, metadata) = records::read_lines(text, agent, options, format)?;
             Ok(sequence::build_session(agent, log, fragments, metadata))
         }
@@ -214,6 +217,7 @@ fn record_format<'a>(agent: SessionAgent) -> RecordFormat<'a> {
         SessionAgent::Goose => (goose::read_record, rows::is_row),
         SessionAgent::AiSdkUi => (ai_sdk::read_ui_message, ai_sdk::is_ui_message),
         SessionAgent::AiSdkModel => (ai_sdk::read_model_message, ai_sdk::is_model_message),
+        SessionAgent::ReadOnly(_) => (read_only::read_record, read_only::is_record),
     };
     RecordFormat { read, is_record }
 }
@@ -354,7 +358,8 @@ impl<'a> ParsedSession<'a> {
             | SessionAgent::Cline
             | SessionAgent::Crush
             | SessionAgent::Goose
-            | SessionAgent::AiSdkModel => sequence_rewriter::rewrite(self, repair),
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => sequence_rewriter::rewrite(self, repair),
             SessionAgent::AiSdkUi => ai_sdk::rewrite_ui(self, repair),
             SessionAgent::Opencode => opencode::rewrite(self, repair),
             SessionAgent::GeminiCli => gemini_cli::rewrite(self, repair),

@@ -150,7 +150,8 @@ fn write_record(
                 | SessionAgent::Crush
                 | SessionAgent::Goose
                 | SessionAgent::AiSdkUi
-                | SessionAgent::AiSdkModel => Vec::new(),
+                | SessionAgent::AiSdkModel
+                | SessionAgent::ReadOnly(_) => Vec::new(),
             };
             changes.extend(record_links(rewriter, record, links));
             write_patched(&mut out, rewriter.log().records[record as usize].span, changes);
@@ -176,7 +177,8 @@ fn write_record(
                 | SessionAgent::Crush
                 | SessionAgent::Goose
                 | SessionAgent::AiSdkUi
-                | SessionAgent::AiSdkModel => {}
+                | SessionAgent::AiSdkModel
+                | SessionAgent::ReadOnly(_) => {}
             }
         }
     }

@@ -20,7 +20,7 @@ use foxwedge_formats::{
     anthropic,
     outline::{
         OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_string,
-        require_string, text_fullness,
+        read_unknown_field, require_string, text_fullness,
     },
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
@@ -127,8 +127,7 @@ pub(super) fn read_record<'a>(
     if let Some(message) = parsed {
         metadata.model = message.model.or(metadata.model.take());
         record.link.is_hidden = message.is_hidden;
-        record.message =
-            Some((message.role, message.span, message.content, MessageFlags::default()));
+        record.message = Some((message.role, message.span, message.content, message.flags));
     }
     Ok(())
 }
@@ -179,6 +178,7 @@ struct PiMessage<'a> {
     role: Role,
     span: Span,
     content: ContentShape,
+    flags: MessageFlags,
     model: Option<std::borrow::Cow<'a, str>>,
     /// pi leaves out replies that failed or were aborted.
     is_hidden: bool,
@@ -187,7 +187,8 @@ struct PiMessage<'a> {
 impl PiMessage<'_> {
     fn new(role: Role) -> Self {
         let (span, content) = (Span::NOWHERE, ContentShape::Absent);
-        PiMessage { role, span, content, model: None, is_hidden: false }
+        let flags = MessageFlags::default();
+        PiMessage { role, span, content, flags, model: None, is_hidden: false }
     }
 }
 
@@ -201,6 +202,8 @@ fn read_message<'a>(
     let (mut content, mut late) = (ContentShape::Absent, None);
     let (mut call_id, mut tool, mut model) = (None, None, None);
     let (mut failed, mut excluded) = (false, false);
+    // Whether another field may hold the content of a message without any.
+    let mut unknown = MessageFlags::default();
     let mut once = UniqueFields::default();
     let span = scan.object(|scan, key, _| {
         once.check_known(scan, &[b"role", b"content", b"toolCallId", b"stopReason"], key)?;
@@ -217,7 +220,7 @@ fn read_message<'a>(
                 failed = matches!(plain_string(scan, source)?, Some("error" | "aborted"))
             }
             b"excludeFromContext" => excluded = is_true(scan, source)?,
-            _ => drop(scan.skip()?),
+            _ => read_unknown_field(scan, key, &mut unknown)?,
         }
         Ok(())
     })?;
@@ -244,7 +247,11 @@ fn read_message<'a>(
                 ..message
             }));
         }
-        "user" | "custom" | "hookMessage" => {}
+        "user" | "custom" | "hookMessage" => {
+            if content == ContentShape::Absent && late.is_none() {
+                message.flags = unknown;
+            }
+        }
         "assistant" => {
             message = PiMessage { role: Role::Assistant, model, is_hidden: failed, ..message };
         }

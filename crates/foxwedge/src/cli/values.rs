@@ -262,7 +262,8 @@ pub(super) fn agents() -> impl TypedValueParser<Value = SessionAgent> {
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => &[],
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => &[],
     })
 }
 
@@ -285,6 +286,9 @@ fn aliased<T: Copy + Send + Sync + 'static>(
 
 pub(super) fn formats() -> impl TypedValueParser<Value = InputFormat> {
     let formats = Format::ALL.into_iter().map(InputFormat::Wire);
-    let agents = SessionAgent::on_machine().chain(SessionAgent::LISTS).map(InputFormat::Agent);
+    let agents = SessionAgent::on_machine().chain(SessionAgent::LISTS);
+    // Sessions that are only read are found by what they hold.
+    let agents = agents.filter(|agent| agent.read_only_reason().is_none());
+    let agents = agents.map(InputFormat::Agent);
     named(formats.chain(agents).map(|format| (format.name(), format)).collect())
 }

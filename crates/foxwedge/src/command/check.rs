@@ -279,6 +279,13 @@ impl CheckJob {
         if let Some(session) = source.session() {
             diagnose::log_session(display_name, session);
         }
+        let is_written = self.mode != CheckMode::Check;
+        if let Some(session) = source.session().filter(|_| is_written) {
+            match repair_plan::check_writable(session.agent) {
+                Err(_) if hint.from_folder => return Ok(TargetResult::Skipped),
+                checked => checked?,
+            }
+        }
         if self.mode.lists_edits() {
             let plan = RepairPlan::new(&plain, FileCompression::of(content), &source);
             if !plan.is_empty() {

@@ -24,6 +24,7 @@ use foxwedge_local::{
     language::localize,
     outcome::SessionRef,
     output::{self, GOOD, HELP, HelpfulError, clean, paint, pluralize},
+    repair_plan,
     source::InputDocument,
     user_folders::UserFolders,
 };
@@ -44,6 +45,7 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     if let Some(to) = args.to.filter(|to| own != Some(*to)) {
         return other_agent::run(&args, &loaded, &document, to);
     }
+    own.map_or(Ok(()), repair_plan::check_writable)?;
     let Some(session) = session_document::session(&document) else {
         bail!(
             HelpfulError::new(format!(

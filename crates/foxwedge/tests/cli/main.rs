@@ -44,6 +44,7 @@ mod kills;
 mod databases;
 mod message_rows;
 mod replacing;
+mod read_only;
 mod homes;
 mod list;
 mod ids;

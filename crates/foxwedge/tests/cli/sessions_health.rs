@@ -91,12 +91,12 @@ fn a_session_in_which_nothing_was_said_yet_is_an_empty_history() {
 #[test]
 fn agents_that_are_not_read_are_named() {
     let sandbox = Sandbox::new();
-    sandbox.keep(".continue/sessions/x.json", 1, "{}\n");
+    sandbox.keep(".local/share/amp/threads/T-1.json", 1, "{}\n");
     sandbox.keep(".cursor/chats/x/store.db", 1, "{}\n");
     let listed = sandbox.run(&["list"]);
     assert_eq!(listed.code, 0, "{}", listed.all());
-    let note = "not supported yet, so not read: Continue (~/.continue/sessions), \
-                Cursor CLI (~/.cursor/chats)";
+    let note = "not supported yet, so not read: Cursor CLI (~/.cursor/chats), \
+                Amp (~/.local/share/amp/threads)";
     assert!(listed.err.contains(note), "{}", listed.all());
     // A database of a supported agent that cannot be read is named as such.
     sandbox.keep(".local/share/opencode/opencode.db", 1, "SQLite format 3\0");
@@ -107,8 +107,7 @@ fn agents_that_are_not_read_are_named() {
         listed.all()
     );
     let other = r#"{"sessionId":"s","title":"t","workspaceDirectory":"/p","history":[]}"#;
-    sandbox.write("other.json", format!("{other}\n"));
-    let ran = sandbox.run(&["check", "other.json"]);
+    let ran = sandbox.pipe(&["check", "-"], format!("{other}\n"));
     assert!(ran.code == 2 && ran.err.contains("sessions of Continue"), "{}", ran.all());
     sandbox.write("x.db", b"SQLite format 3\0\x10\0\x01\x01\0\xff\xfe");
     let ran = sandbox.run(&["check", "x.db"]);

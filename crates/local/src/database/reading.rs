@@ -16,6 +16,7 @@ use super::{
     connection::with_reader,
     error::explain,
     layout::{StoreLayout, recognize, table_columns},
+    zed,
 };
 use crate::output::{HelpfulError, clean};
 
@@ -53,6 +54,9 @@ pub enum StoredSizes {
 /// If the database cannot be read, or its schema is not known.
 pub fn list_sessions(database: &Path, sizes: StoredSizes) -> anyhow::Result<Vec<StoredSession>> {
     with_reader(database, |connection| {
+        if let Some(columns) = zed::columns(connection) {
+            return zed::list_threads(connection, &columns, database);
+        }
         let layout = recognize(connection, database)?;
         list_with(connection, layout, database, sizes).map_err(|error| explain(database, error))
     })
@@ -124,8 +128,10 @@ fn session_sizes(
 pub fn read_session(session: &SessionPath) -> anyhow::Result<Vec<u8>> {
     let path = &session.database;
     with_reader(path, |connection| {
-        let layout = recognize(connection, path)?;
-        let text = session_text(connection, layout, session)?;
+        let text = match zed::columns(connection) {
+            Some(columns) => zed::thread_text(connection, &columns, session)?,
+            None => session_text(connection, recognize(connection, path)?, session)?,
+        };
         text.with_context(|| {
             HelpfulError::new(format!("the database has no session `{}`", clean(&session.id)))
                 .help("`foxwedge list` lists its sessions")

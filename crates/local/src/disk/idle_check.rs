@@ -88,7 +88,8 @@ pub fn check_idle(
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => {}
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => {}
     }
     Ok(IdleProof { _locks: locks })
 }

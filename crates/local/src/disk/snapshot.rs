@@ -13,6 +13,7 @@ use super::{ops, temporary_file::parent_folder};
 use crate::{
     database::{self, SessionPath},
     output::HelpfulError,
+    read_only,
 };
 
 /// A file at the time it was read.
@@ -47,6 +48,7 @@ impl FileSnapshot {
         let modified = metadata.modified().ok();
         let mut content = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
         file.read_to_end(&mut content)?;
+        let content = read_only::session_text(&path, content).map_err(io::Error::other)?;
         let (session, file) = (None, Some(file));
         Ok(FileSnapshot { path, content, metadata, session, file, modified })
     }

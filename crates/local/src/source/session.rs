@@ -126,8 +126,8 @@ fn is_foreign(
 
 /// Error for the file of an agent that is not supported.
 fn unsupported_failure(name: &str) -> TargetFailure {
-    TargetFailure::new(format!("sessions of {name} are not supported yet"))
-        .help("`foxwedge list` names the supported agents")
+    TargetFailure::new(format!("sessions of {name} are only read from their own files"))
+        .help("name the session or its file; `foxwedge list` lists all")
 }
 
 /// The agent, id and folder of a session.

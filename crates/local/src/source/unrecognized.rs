@@ -26,7 +26,8 @@ pub(super) fn explain(text: &str, is_per_line: bool) -> TargetFailure {
     let objects = object_keys(text);
     let has = |key: &str| objects.iter().any(|keys| keys.contains_key(key));
     if has("parentUuid") || has("sessionId") || has("leafUuid") || has("type") && has("payload") {
-        let agents: Vec<&str> = SessionAgent::on_machine().map(|agent| agent.name()).collect();
+        let agents = SessionAgent::on_machine().filter(|agent| agent.read_only_reason().is_none());
+        let agents: Vec<&str> = agents.map(|agent| agent.name()).collect();
         return TargetFailure::new("this looks like a session file, but of an unknown agent")
             .help(format!("if it is one of {}, pass it with --format", agents.join(", ")));
     }

@@ -61,7 +61,8 @@ pub(super) fn marked_object(session: &ParsedSession<'_>, record: usize) -> Optio
         | SessionAgent::KimiCode
         | SessionAgent::QwenCode
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => None,
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     rated_row::{FindingEffect, FindingPart, RatedRow},
     version::AgentVersion,
 };
-use crate::SessionAgent;
+use crate::{ReadOnlyAgent, SessionAgent};
 
 use FindingEffect::{Blocks, HidesHistory, Tolerated};
 use FindingPart::{
@@ -42,6 +42,8 @@ const QWEN: AgentVersion = AgentVersion::new(0, 24, 4);
 const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
 /// The only tested version of goose. Its rows name no version.
 const GOOSE: AgentVersion = AgentVersion::new(1, 52, 0);
+/// Threads name the version of their format. Read in the source of Zed 1.18.0, which was not run.
+const ZED: AgentVersion = AgentVersion::new(0, 0, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
 /// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
@@ -465,6 +467,14 @@ pub const RATED_ROWS: &[RatedRow] = &[
     row(Goose, &[103], All, GOOSE, Blocks, "1.52.0 sends a late result where it is stored"),
     row(Goose, &[104], All, GOOSE, Tolerated, "1.52.0 leaves out second results"),
     row(Goose, &[801], All, GOOSE, Blocks, "1.52.0 ends with an error"),
+    row(
+        SessionAgent::ReadOnly(ReadOnlyAgent::Zed),
+        &[101],
+        All,
+        ZED,
+        HidesHistory,
+        "its source leaves out a call without a result",
+    ),
 ];
 
 const fn row(

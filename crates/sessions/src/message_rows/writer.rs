@@ -16,7 +16,7 @@ use super::{
     faults::{self, readable_list},
 };
 use crate::{
-    ParsedSession, SessionAgent,
+    ParsedSession,
     emit::FileEdits,
     row_fields::RowFields,
     rows::{RowRecord, read_row},
@@ -164,20 +164,21 @@ pub(crate) fn write_new(
     out.text("}");
 }
 
-/// The options of the first round, if rows were cut off. These are closed first: what they hold may be
-/// the result that is missing elsewhere.
+/// The options of the first round, if rows of a database were cut off or lack a field. These are repaired
+/// first: what they hold may be the result that is missing elsewhere, or a compaction that hides what else
+/// is wrong.
 pub(crate) fn first_round(
     session: &ParsedSession<'_>,
     options: &CheckOptions,
 ) -> Option<CheckOptions> {
-    let has_rows = matches!(session.agent, SessionAgent::Crush | SessionAgent::Goose);
-    let is_cut_off = |defect: &FileDefect| defect.code == 801 && options.rules.has(801);
-    if !has_rows || !session.draft().body.defects.iter().any(is_cut_off) {
-        return None;
-    }
     let mut rules = RuleSet::default();
-    rules.add(801);
-    Some(CheckOptions { rules, ..*options })
+    for code in [801, 805].into_iter().filter(|&code| options.rules.has(code)) {
+        rules.add(code);
+    }
+    let is_row_defect = |defect: &FileDefect| rules.has(defect.code);
+    let is_first =
+        session.agent.is_in_database() && session.draft().body.defects.iter().any(is_row_defect);
+    is_first.then_some(CheckOptions { rules, ..*options })
 }
 
 /// Writes the rows that the agent cannot decode, without what cannot be decoded.

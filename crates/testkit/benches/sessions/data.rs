@@ -97,7 +97,8 @@ impl Writer {
             | SessionAgent::Crush
             | SessionAgent::Goose
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => {}
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => {}
         }
         self.user("Please find out why the build is slow.");
     }
@@ -130,7 +131,7 @@ impl Writer {
                 "id": id(self.lines), "timestamp": "2026-01-01T00:00:00.000Z", "type": "user",
                 "content": [{"text": text}]
             })),
-            SessionAgent::Opencode | SessionAgent::Crush | SessionAgent::Goose | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::QwenCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel => {}
+            SessionAgent::Opencode | SessionAgent::Crush | SessionAgent::Goose | SessionAgent::Pi | SessionAgent::CopilotCli | SessionAgent::KimiCode | SessionAgent::QwenCode | SessionAgent::AiSdkUi | SessionAgent::AiSdkModel | SessionAgent::ReadOnly(_) => {}
         }
     }
 
@@ -157,7 +158,8 @@ impl Writer {
             | SessionAgent::KimiCode
             | SessionAgent::QwenCode
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => {}
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => {}
             SessionAgent::ClaudeCode => self.claude_turn(turn, &calls, answered, &text, input),
             SessionAgent::Neovate => {
                 let mut parts = vec![json!({"type": "text", "text": text})];

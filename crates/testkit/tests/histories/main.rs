@@ -20,6 +20,7 @@ mod session_compaction;
 mod session_forks;
 mod session_harmless;
 mod session_laws;
+mod session_breaches;
 mod session_samples;
 mod streams;
 mod support;

@@ -178,17 +178,17 @@ fn damaged_rows_of_opencode_are_repaired_to_the_end() {
 }
 
 /// A repaired file, as text; `spares` leaves alone what the agent copes with.
-struct Fixed {
-    found: Vec<u16>,
-    file: String,
-    left: Vec<String>,
+pub(crate) struct Fixed {
+    pub(crate) found: Vec<u16>,
+    pub(crate) file: String,
+    pub(crate) left: Vec<String>,
     thinking_removed: usize,
 }
 
 /// What is found and can be repaired, the file after that, and how much thinking it cost.
 type JudgedFile = (Vec<(u16, String)>, String, usize);
 
-fn fixed(agent: SessionAgent, file: &str, spares: bool) -> Result<Fixed, String> {
+pub(crate) fn fixed(agent: SessionAgent, file: &str, spares: bool) -> Result<Fixed, String> {
     let judged = |bytes: &[u8]| -> Result<JudgedFile, String> {
         let text = readable_text(bytes).map_err(|error| error.to_string())?;
         let mut question = CheckOptions::for_profile(agent.profile());
@@ -213,7 +213,7 @@ fn fixed(agent: SessionAgent, file: &str, spares: bool) -> Result<Fixed, String>
     Ok(Fixed { found, file, left, thinking_removed })
 }
 
-fn lines(records: &[Value]) -> String {
+pub(crate) fn lines(records: &[Value]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 

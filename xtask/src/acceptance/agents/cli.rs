@@ -90,9 +90,8 @@ impl AgentVendor {
             AgentVendor::ClaudeCode
             | AgentVendor::Codex
             | AgentVendor::CopilotCli
-            | AgentVendor::KimiCode
-            | AgentVendor::QwenCode => true,
-            AgentVendor::GeminiCli | AgentVendor::Pi => false,
+            | AgentVendor::KimiCode => true,
+            AgentVendor::GeminiCli | AgentVendor::Pi | AgentVendor::QwenCode => false,
         }
     }
 

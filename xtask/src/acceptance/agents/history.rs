@@ -102,7 +102,19 @@ fn content(value: Option<&Value>) -> String {
         }
         _ => String::new(),
     };
-    text.trim().to_owned()
+    without_notes(text.trim()).trim().to_owned()
+}
+
+/// An answer without the notes that Kimi Code puts around it.
+fn without_notes(text: &str) -> String {
+    let rest = text.strip_prefix("Wall time: ").and_then(|rest| rest.split_once('\n'));
+    let mut text = rest.map_or(text, |(_, rest)| rest);
+    let mut kept = String::new();
+    while let Some((before, rest)) = text.split_once("<system>") {
+        kept.push_str(before);
+        text = rest.split_once("</system>").map_or("", |(_, after)| after);
+    }
+    kept + text
 }
 
 /// A field that is text.
@@ -127,7 +139,7 @@ mod tests {
             ]},
             {"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "x",
-                 "content": [{"type": "text", "text": "alpha\n"}]},
+                 "content": [{"type": "text", "text": "Wall time: 1 seconds\nalpha\n<system>1 line</system>"}]},
                 {"type": "text", "text": "<system-reminder>no</system-reminder>"},
             ]},
         ]});

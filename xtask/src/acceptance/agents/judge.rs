@@ -45,8 +45,8 @@ pub(super) struct StoryCounts {
 
 impl StoryCounts {
     /// What is left to be known of the calls that reached the disk, when an answer is lost.
-    pub(super) fn of(calls: &[&str], answered: usize, lost: Option<&str>) -> StoryCounts {
-        let answers = CALLS.iter().take(answered).filter(|(id, _)| calls.contains(id)).count();
+    pub(super) fn of(calls: &[&str], answered: &[&str], lost: Option<&str>) -> StoryCounts {
+        let answers = answered.len();
         StoryCounts {
             prompts: PROMPTS.len(),
             replies: REPLIES.len(),
@@ -62,8 +62,8 @@ pub(super) struct ResumeExpectation<'e> {
     pub(super) history: Vec<HistoryEntry>,
     /// The calls that reached the disk.
     pub(super) calls: &'e [&'static str],
-    /// So many of them, from the first on, were answered before the kill.
-    pub(super) answered: usize,
+    /// Those of them that were answered before the kill.
+    pub(super) answered: &'e [&'static str],
     /// What the user asks now.
     pub(super) prompt: &'e str,
     /// The call whose answer the damage took.
@@ -226,8 +226,7 @@ impl ResumeVerdict {
             format!("prompts, replies, calls, answers: {counts:?} instead of {all:?}")
         });
         self.demand(shown.theirs == 0, || format!("{} answers of its own", shown.theirs));
-        let answered = CALLS.iter().take(expected.answered);
-        for (id, _) in answered.filter(|(id, _)| expected.calls.contains(id)) {
+        for id in expected.answered {
             let gone = expected.lost == Some(*id) || expected.blind.contains(id);
             self.demand(gone || shown.knows(id), || format!("the real answer to `{id}` is lost"));
         }
@@ -246,7 +245,25 @@ impl ResumeExpectation<'_> {
             }
             HistoryEntry::User(_) | HistoryEntry::Assistant(_) => true,
         };
-        entries.iter().filter(is_visible).cloned().collect()
+        let mut visible: Vec<HistoryEntry> = entries.iter().filter(is_visible).cloned().collect();
+        // The order of the answers of one reply means nothing, and some agents change it. Histories of
+        // Kimi Code have each call in a message of its own.
+        for turn in visible.chunk_by_mut(|one, two| place(one).is_some() && place(two).is_some()) {
+            turn.sort_by_key(place);
+        }
+        visible
+    }
+}
+
+/// The place of a call or an answer in its turn: calls as they come, then answers in the order of the
+/// story. `None` for anything else.
+fn place(entry: &HistoryEntry) -> Option<usize> {
+    match entry {
+        HistoryEntry::User(_) | HistoryEntry::Assistant(_) => None,
+        HistoryEntry::Call(_) => Some(0),
+        HistoryEntry::Answer(id, _) => {
+            Some(1 + CALLS.iter().position(|(own, _)| own == id).unwrap_or(CALLS.len()))
+        }
     }
 }
 
@@ -296,8 +313,9 @@ mod tests {
         history.pop();
         let calls = CALLS.map(|(id, _)| id);
         let (calls, blind) = (calls.as_slice(), Vec::new());
+        let answered = &calls[..REAL];
         let expected =
-            ResumeExpectation { history, calls, answered: REAL, prompt: "on", lost: None, blind };
+            ResumeExpectation { history, calls, answered, prompt: "on", lost: None, blind };
         let mut entries = story("on");
         change(&mut entries);
         let mut verdict = ResumeVerdict::new(Some(0), true);

@@ -36,8 +36,8 @@ pub(super) struct KilledSession<'c> {
     pub(super) text: String,
     /// The calls in it.
     pub(super) calls: Vec<&'static str>,
-    /// So many of them, from the first on, have an answer.
-    pub(super) answered: usize,
+    /// Those of them that have an answer.
+    pub(super) answered: Vec<&'static str>,
     /// How the agent went on with the session while it was healthy.
     pub(super) healthy: ResumeVerdict,
     /// What was not as it should be, so far.
@@ -61,7 +61,7 @@ pub(super) fn make_and_kill<'c>(
         id: String::new(),
         text: String::new(),
         calls: Vec::new(),
-        answered: 0,
+        answered: Vec::new(),
         healthy: ResumeVerdict::default(),
         failures: Vec::new(),
     };
@@ -78,7 +78,8 @@ pub(super) fn make_and_kill<'c>(
     made.folder.restore(HEALTHY).map_err(at_path(&record))?;
     made.text = made.killed(&record, parallel)?;
     made.calls = known_calls(&made.text);
-    made.answered = made.calls.len() - open_calls(&made.text).len();
+    let open = open_calls(&made.text);
+    made.answered = made.calls.iter().copied().filter(|id| !open.contains(id)).collect();
     made.folder.save(KILLED).map_err(at_path(&record))?;
     fs::copy(&made.file, record.join("session.jsonl")).map_err(at_path(&made.file))?;
     made.failures = made.only_open_calls(before, foxwedge)?;
@@ -108,10 +109,10 @@ impl KilledSession<'_> {
         let record = self.lay_out(damaged, "left alone")?;
         let health = foxwedge.health(&self.folder, &self.file)?;
         let mut verdict = self.resume(&record, FOLLOW_UP, foxwedge)?;
-        let open = open_calls(&self.text);
-        let answered = |id: &&&str| !open.contains(*id) && !self.healthy.missing().contains(*id);
+        let missing = self.healthy.missing();
+        let is_shown = |id: &&&str| !missing.contains(*id);
         let coverage = verdict.coverage(&SessionContent {
-            calls: self.calls.iter().filter(answered).copied().collect(),
+            calls: self.answered.iter().filter(is_shown).copied().collect(),
             lost: damaged.lost,
             breaks_pairs: !self.healthy.pairs.is_empty(),
         });
@@ -165,7 +166,7 @@ impl KilledSession<'_> {
         verdict.demand_everything(&ResumeExpectation {
             history: history::read(self.cli.vendor.format(), &history),
             calls: &self.calls,
-            answered: self.answered,
+            answered: &self.answered,
             prompt,
             lost: damaged.lost,
             blind: self.healthy.missing(),

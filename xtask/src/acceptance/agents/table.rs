@@ -27,7 +27,7 @@ pub(super) fn text(cli: &AgentCli, session: &KilledSession<'_>, trials: &[Damage
     let _ =
         writeln!(text, "| healthy, two turns | ok | {} | |", summary(&session.healthy, &two_turns));
     for DamageTrial { damaged, health, alone, repaired } in trials {
-        let whole = StoryCounts::of(&session.calls, session.answered, damaged.lost);
+        let whole = StoryCounts::of(&session.calls, &session.answered, damaged.lost);
         let (alone, after) = (summary(alone, &whole), summary(repaired, &whole));
         let mark = if repaired.failures.is_empty() { "" } else { "**not as it should be**: " };
         let health = health.replace('-', " ");

@@ -99,8 +99,9 @@ fn plan_repairs(
     sessions: &[LocalSessionEntry],
     bar: bool,
 ) -> (usize, Vec<PlannedSession>) {
-    let entries: Vec<&LocalSessionEntry> =
-        sessions.iter().filter(|entry| !entry.is_sub_agent()).collect();
+    let is_writable = |entry: &&LocalSessionEntry| entry.agent.read_only_reason().is_none();
+    let own = sessions.iter().filter(|entry| !entry.is_sub_agent());
+    let entries: Vec<&LocalSessionEntry> = own.filter(is_writable).collect();
     let planned = pool::map(&entries, bar, |entry| {
         let overview = read_overview(entry);
         if overview.health == SessionHealth::Ok {

@@ -27,7 +27,8 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => format!(
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => format!(
             "{}-{}-5{}-a{}-{}",
             part(0, 8),
             part(8, 12),
@@ -96,7 +97,8 @@ pub(super) fn path(agent: SessionAgent, original: &Path, id: &str) -> Option<Pat
         SessionAgent::KimiCode
         | SessionAgent::Cline
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => return None,
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => return None,
     };
     Some(original.with_file_name(name))
 }

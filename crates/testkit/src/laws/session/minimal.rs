@@ -141,6 +141,8 @@ pub(super) fn judge(
 }
 
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    // A byte order mark is not part of the text: a repair that writes the file leaves it out.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).collect()
 }
 

@@ -389,7 +389,8 @@ fn is_own(agent: SessionAgent, record: &Value) -> bool {
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => true,
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => true,
     }
 }
 

@@ -89,7 +89,8 @@ fn b1_7_an_answer_to_a_condensed_call_becomes_text() {
             | SessionAgent::KimiCode
             | SessionAgent::QwenCode
             | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel => continue,
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => continue,
             SessionAgent::GeminiCli => {
                 let response = json!({"functionResponse": {"id": "x", "name": "grep",
                     "response": {"output": "found in b.rs"}}});

@@ -26,7 +26,8 @@ pub(crate) fn story(agent: SessionAgent) -> Vec<u8> {
         | SessionAgent::KimiCode
         | SessionAgent::QwenCode
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => Vec::new(),
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => Vec::new(),
         SessionAgent::Cline => return (Value::Array(cline()).to_string() + "\n").into_bytes(),
     };
     records.iter().map(|record| format!("{record}\n")).collect::<String>().into_bytes()

@@ -107,7 +107,8 @@ pub(crate) fn joined(agent: SessionAgent, list: &str) -> Vec<Value> {
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => {
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => {
             return list.iter().map(without_notes).collect();
         }
     };
@@ -225,7 +226,8 @@ pub(crate) fn continued(agent: SessionAgent, bytes: &[u8], words: &str) -> Vec<u
         | SessionAgent::Crush
         | SessionAgent::Goose
         | SessionAgent::AiSdkUi
-        | SessionAgent::AiSdkModel => {
+        | SessionAgent::AiSdkModel
+        | SessionAgent::ReadOnly(_) => {
             json!({"role": "user", "content": text, "ts": 1_900_000_000_000_u64})
         }
     };

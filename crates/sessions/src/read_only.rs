@@ -1,0 +1,108 @@
+//! Agents whose sessions are read and never written: a repair would have to guess.
+//!
+//! What reads their files turns each session into a text with one line for the session and one for
+//! each message, as the agent would send it, in the format of Anthropic:
+//!
+//! ```text
+//! {"read_only":"zed","id":"0a1b","folder":"/srv/app","title":"Fox","model":"m","version":"0.3.0"}
+//! {"role":"user","content":[{"type":"text","text":"Hello."}]}
+//! ```
+
+use foxwedge_core::{ContentShape, MessageFlags, Role, Span};
+use foxwedge_formats::{
+    anthropic,
+    outline::{OutlineReader, UniqueFields, read_role},
+};
+use foxwedge_json::{JsonScanner, ScanResult, field_value};
+
+use super::{
+    metadata::SessionMetadata,
+    records::{ParsedRecord, plain_string, string_value},
+};
+
+/// An agent whose sessions are read and never written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum ReadOnlyAgent {
+    /// Continue, in the terminal and in editors.
+    Continue,
+    /// Zed: rows of a database, compressed.
+    Zed,
+    /// Droid.
+    Droid,
+    /// kimi-cli, the older program of Moonshot AI.
+    KimiCli,
+}
+
+impl ReadOnlyAgent {
+    /// All of them.
+    pub const ALL: [ReadOnlyAgent; 4] =
+        [ReadOnlyAgent::Continue, ReadOnlyAgent::Zed, ReadOnlyAgent::Droid, ReadOnlyAgent::KimiCli];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReadOnlyAgent::Continue => "continue",
+            ReadOnlyAgent::Zed => "zed",
+            ReadOnlyAgent::Droid => "droid",
+            ReadOnlyAgent::KimiCli => "kimi-cli",
+        }
+    }
+
+    /// Why nothing is written for it.
+    pub fn reason(self) -> &'static str {
+        match self {
+            ReadOnlyAgent::Continue => {
+                "Continue writes each session again as a whole, from its memory"
+            }
+            ReadOnlyAgent::Zed => "Zed keeps each thread in one compressed value of its database",
+            ReadOnlyAgent::Droid => "Droid keeps the history it sends apart from what it shows",
+            ReadOnlyAgent::KimiCli => "kimi-cli is no longer developed; Kimi Code replaces it",
+        }
+    }
+}
+
+/// The field that names the agent in the first line.
+pub(super) const AGENT_FIELD: &str = "read_only";
+
+/// Whether an object is a line of such a text, not an object inside one.
+pub(super) fn is_record(source: &str, object: Span) -> bool {
+    let has = |key: &str| field_value(source, object, key).is_some();
+    has(AGENT_FIELD) || has("role") && has("content")
+}
+
+/// Reads one line.
+pub(super) fn read_record<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    record: &mut ParsedRecord<'a>,
+    metadata: &mut SessionMetadata<'a>,
+) -> ScanResult<()> {
+    let source = reader.source;
+    let (mut role, mut content) = (None, None);
+    let mut once = UniqueFields::default();
+    let span = scan.object(|scan, key, _| {
+        once.check_known(scan, &[b"role", b"content"], key)?;
+        match key {
+            b"role" => role = Some(read_role(scan, source, anthropic::known_role)?.0),
+            b"content" => {
+                content = Some(anthropic::read_content(scan, reader, anthropic::read_block)?);
+            }
+            b"read_only" => record.kind = plain_string(scan, source)?.unwrap_or_default(),
+            b"id" => metadata.id = string_value(scan, source)?,
+            b"folder" => metadata.folder = string_value(scan, source)?,
+            b"title" => metadata.title = string_value(scan, source)?,
+            b"model" => metadata.model = string_value(scan, source)?,
+            b"version" => metadata.version = string_value(scan, source)?,
+            b"updated" => metadata.updated = string_value(scan, source)?,
+            _ => drop(scan.skip()?),
+        }
+        Ok(())
+    })?;
+    let (Some(role), Some(content)) = (role, content) else { return Ok(()) };
+    if role == Role::Unknown {
+        return scan.fail("a message without a known role");
+    }
+    let content = if content == ContentShape::Absent { ContentShape::Null } else { content };
+    record.message = Some((role, span, content, MessageFlags::default()));
+    Ok(())
+}
