@@ -111,11 +111,9 @@ impl WordValue for Profile {
     }
 }
 
-/// The formats that work over HTTP with a key. Bedrock requires signed requests.
 impl WordValue for Format {
     fn words() -> Vec<(&'static str, Format)> {
-        let formats = Format::ALL.into_iter().filter(|format| *format != Format::Bedrock);
-        formats.map(|format| (format.name(), format)).collect()
+        Format::ALL.into_iter().map(|format| (format.name(), format)).collect()
     }
 }
 

@@ -216,6 +216,8 @@ fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Op
         413 => ProviderErrorKind::TooLarge,
         429 => ProviderErrorKind::RateLimit,
         503 | 529 => ProviderErrorKind::Overloaded,
+        // Bedrock names the kind in a header.
+        400 | 422 if failure.kind == ProviderErrorKind::Server => ProviderErrorKind::InvalidRequest,
         _ => failure.kind,
     };
     Some(encode_reply(&ModelResponse::Error(failure), to, "").body)
