@@ -347,34 +347,26 @@ fn upstream_rows() -> Vec<SettingRow> {
         SettingRow { former: "speaks", ..formats },
         example("headers", "{ x-team = \"agents\" }", headers),
     ];
-    let cert = "PEM file with the certificate that this upstream asks its clients for";
     let identity = vec![
-        unset("client_cert", "\"gateway.pem\"", cert),
-        unset("client_key", "\"gateway.key\"", "PEM file with the key of that certificate"),
+        unset("client_cert", "\"gateway.pem\"", "Certificate that the upstream asks for"),
+        unset("client_key", "\"gateway.key\"", "Its key"),
     ];
     [rows, UpstreamSettings::rows(), identity, cloud_rows()].concat()
 }
 
 /// The keys of an `[[upstream]]` that is a cloud.
 fn cloud_rows() -> Vec<SettingRow> {
-    let version = "azure: dated API, with a path for each deployment";
-    let tenant = "azure: tenant of an application in Entra";
-    let id = "azure: its id";
-    let secret = "azure: its secret, or \"env:NAME\"";
-    let region = "vertex (default \"global\"), bedrock: location of the models";
-    let credentials = "vertex: key file of a service account, or application default credentials";
-    let access_key = "bedrock: access key that signs requests, or \"env:NAME\"";
     vec![
-        unset("api_version", "\"2024-10-21\"", version),
-        unset("tenant", "\"contoso.example\"", tenant),
-        unset("client_id", "\"00000000-…\"", id),
-        unset("client_secret", "\"env:ENTRA_SECRET\"", secret),
-        unset("project", "\"my-project\"", "vertex: the project"),
-        unset("region", "\"us-east-1\"", region),
-        unset("credentials_file", "\"vertex.json\"", credentials),
-        unset("access_key_id", "\"env:AWS_ACCESS_KEY_ID\"", access_key),
-        unset("secret_access_key", "\"env:AWS_SECRET_ACCESS_KEY\"", "bedrock: its secret"),
-        unset("session_token", "\"env:AWS_SESSION_TOKEN\"", "bedrock: its session token"),
+        unset("api_version", "\"2024-10-21\"", "azure: the dated API"),
+        unset("tenant", "\"contoso.example\"", "azure: tenant in Entra"),
+        unset("client_id", "\"00000000-…\"", "azure: application"),
+        unset("client_secret", "\"env:ENTRA_SECRET\"", "azure: its secret"),
+        unset("project", "\"my-project\"", "vertex"),
+        unset("region", "\"us-east-1\"", "vertex (default \"global\"), bedrock"),
+        unset("credentials_file", "\"vertex.json\"", "vertex: account"),
+        unset("access_key_id", "\"env:AWS_ACCESS_KEY_ID\"", "bedrock: requests are signed"),
+        unset("secret_access_key", "\"env:AWS_SECRET_ACCESS_KEY\"", "bedrock"),
+        unset("session_token", "\"env:AWS_SESSION_TOKEN\"", "bedrock"),
     ]
 }
 
@@ -409,10 +401,16 @@ fn route_rows() -> Vec<SettingRow> {
         SettingRow { former: "window", ..example("context_window", "32768", window) },
     ];
     // A route overrides the guard settings in the file only.
-    let doc = "As in [guard], for this route";
+    let doc = "As in [guard]";
     let guard = GuardConfig::rows().into_iter();
-    let guard =
-        guard.map(|row| SettingRow { variables: &[], flag: None, is_unset: true, doc, ..row });
+    let guard = guard.map(|row| SettingRow {
+        variables: &[],
+        flag: None,
+        is_unset: true,
+        doc,
+        words: Vec::new(),
+        ..row
+    });
     let fallback = "Whether it is used only while the earlier routes of this model fail";
     rows.into_iter().chain(guard).chain([unset("fallback", "true", fallback)]).collect()
 }

@@ -135,7 +135,7 @@ fn read_upstream_settings(
     };
     let is_own_host = match (&cloud, &transport) {
         (Some(cloud), Some((UpstreamTransport::Network(target), _))) => cloud.owns(&target.host),
-        _ => !url.is_some_and(|(text, _)| kind.default_url() != Some(text.trim_end_matches('/'))),
+        _ => url.is_none_or(|(text, _)| kind.default_url() == Some(text.trim_end_matches('/'))),
     };
     let key =
         read_upstream_key(reader, section, kind, cloud.as_ref(), source, is_own_host, origin)?;
@@ -260,10 +260,12 @@ fn read_upstream_key(
     if !source.is_empty() {
         return source.read(reader, section).map(UpstreamKey::Configured);
     }
-    if let Some(found) = cloud.map(|cloud| cloud.read_credentials(reader, section)) {
-        if let Some(key) = found? {
-            return Some(key);
-        }
+    let in_file = match cloud {
+        Some(cloud) => cloud.read_credentials(reader, section)?,
+        None => None,
+    };
+    if in_file.is_some() {
+        return in_file;
     }
     let variables = if is_own_host { kind.key_variables() } else { &[] };
     if variables.is_empty() && cloud.is_none() {

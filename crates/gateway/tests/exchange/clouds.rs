@@ -206,7 +206,7 @@ async fn bedrock_gets_signed_requests_and_its_streams_are_converted() {
 
     let reply = ask(&engine, GatewayEndpoint::Messages, &messages(model, true)).await;
     assert_eq!(reply.status.as_u16(), 200, "{}", reply.body);
-    assert_eq!(reply.header("content-type"), "text/event-stream");
+    assert!(reply.header("content-type").starts_with("text/event-stream"));
     assert!(reply.body.contains("event: message_stop"), "{}", reply.body);
     assert_eq!(reply.body.matches("\"type\":\"tool_use\"").count(), 2, "{}", reply.body);
     let request = provider.next().await;
@@ -227,4 +227,59 @@ async fn bedrock_takes_an_api_key() {
     let request = provider.next().await;
     assert_eq!(request.headers["authorization"], "Bearer bedrock-api-key-1");
     assert!(!request.headers.contains_key("x-amz-date"));
+}
+
+/// What OpenRouter and Ollama send that OpenAI does not.
+#[tokio::test]
+async fn habits_of_compatible_providers_reach_clients_of_every_format() {
+    let chunk = |delta: Value, end: Value| {
+        let choice =
+            json!({"index": 0, "delta": delta, "finish_reason": end, "native_finish_reason": end});
+        let chunk = json!({"id": "gen-1", "object": "chat.completion.chunk", "created": 1,
+            "model": "m", "provider": "P", "choices": [choice]});
+        format!("data: {chunk}\n\n")
+    };
+    let comment = ": OPENROUTER PROCESSING\n\n";
+    let details = json!([{"type": "reasoning.text", "text": "hm", "index": 0}]);
+    let thought = chunk(json!({"reasoning": "hm", "reasoning_details": details}), Value::Null);
+    // Ollama sends whole calls, and says `stop` or `tool_calls` behind them.
+    let call = json!({"id": "call_1", "index": 0, "type": "function",
+        "function": {"name": "get_tide", "arguments": "{}"}});
+    let calls = chunk(json!({"content": "", "tool_calls": [call]}), Value::Null);
+    let end = chunk(json!({}), "stop".into()) + "data: [DONE]\n\n";
+    let whole = format!("{comment}{comment}{thought}{comment}{calls}{end}");
+    let error = json!({"code": 502, "message": "Provider disconnected", "metadata": {"provider_name": "P"}});
+    let failed = json!({"id": "gen-1", "object": "chat.completion.chunk", "created": 1, "model": "m",
+        "error": error, "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]});
+    let failed = format!("{comment}{thought}data: {failed}\n\n");
+    let body = json!({"error": error, "user_id": "u"}).to_string();
+    let provider = CloudProvider::start(vec![
+        CannedReply::stream(&whole),
+        CannedReply::stream(&whole),
+        CannedReply::stream(&failed),
+        CannedReply::json(200, &body),
+        CannedReply::json(200, &body),
+    ])
+    .await;
+    let engine = engine_at(&provider, "openai-compatible", "attempts = 1").await;
+    let same = ask(&engine, GatewayEndpoint::Chat, &chat("m", true)).await;
+    assert_eq!(same.body, whole);
+    let converted = ask(&engine, GatewayEndpoint::Messages, &messages("m", true)).await.body;
+    for part in ["thinking_delta", "\"tool_use\"", "get_tide", "event: message_stop"] {
+        assert!(converted.contains(part), "{part}: {converted}");
+    }
+    assert!(!converted.contains("OPENROUTER"), "{converted}");
+    let broken = ask(&engine, GatewayEndpoint::Messages, &messages("m", true)).await.body;
+    assert!(
+        broken.contains("event: error") && broken.contains("Provider disconnected"),
+        "{broken}"
+    );
+    assert!(!broken.contains("message_stop"), "{broken}");
+    // An error with the status 200 is no reply, streamed or not.
+    for stream in [false, true] {
+        let reply = ask(&engine, GatewayEndpoint::Chat, &chat("m", stream)).await;
+        assert!(reply.status.is_server_error(), "{reply:?}");
+        assert_eq!(reply.header("content-type"), "application/json");
+        assert_eq!(reply.json()["error"]["message"], "Provider disconnected");
+    }
 }

@@ -17,6 +17,7 @@ use tokio::sync::OnceCell;
 use crate::http::{HttpError, HttpErrorKind, HttpStage};
 
 type TlsConfig = Result<Arc<ClientConfig>, rustls::Error>;
+type IdentifiedConfigs = Vec<(ClientIdentity, Arc<ClientConfig>)>;
 
 /// The certificate authorities that are trusted: by default those of the system, and the bundled
 /// ones of Mozilla on a system that has none. They are loaded before the first encrypted
@@ -29,7 +30,7 @@ pub struct TrustedRoots {
     added: Vec<CertificateDer<'static>>,
     config: Arc<OnceCell<TlsConfig>>,
     /// The configurations for targets that are shown a certificate.
-    identified: Arc<Mutex<Vec<(ClientIdentity, Arc<ClientConfig>)>>>,
+    identified: Arc<Mutex<IdentifiedConfigs>>,
 }
 
 /// A certificate that shows a server who its client is, and its key. Cheap to clone.
