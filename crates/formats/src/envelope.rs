@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use foxwedge_core::{Format, Span};
 
 use crate::outline::{UniqueFields, read_non_empty};
-use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
+use foxwedge_json::{
+    FieldChange, JsonScanner, JsonShape, ScanResult, field_text, field_value, patched_text,
+};
 
 /// The request fields around the message list. Borrows from the document; copies only strings with
 /// escapes.
@@ -180,6 +182,16 @@ pub(crate) fn scan_envelope<'a>(
     })?;
     scan.end()?;
     Ok(envelope)
+}
+
+/// The request with some of its fields removed and others set to JSON values. Everything else keeps
+/// its bytes.
+pub fn change_fields(source: &str, removed: &[&str], set: &[(&str, &str)]) -> String {
+    let start = source.len() - source.trim_ascii_start().len();
+    let object = Span { start: start as u32, end: source.trim_ascii_end().len() as u32 };
+    let removed = removed.iter().map(|key| (*key, FieldChange::Remove));
+    let set = set.iter().map(|(key, value)| (*key, FieldChange::Text((*value).to_owned())));
+    patched_text(source, object, removed.chain(set).collect())
 }
 
 /// The bit of the message list in [`UniqueFields`], beside the bits of [`UNIQUE_KEYS`].

@@ -62,7 +62,7 @@ use foxwedge_json::JsonScanner;
 pub use ai_sdk::AiSdkList;
 pub use detect::{DetectionConfidence, FormatDetection, detect};
 pub use document::DocumentFrame;
-pub use envelope::RequestEnvelope;
+pub use envelope::{RequestEnvelope, change_fields};
 pub use error::{ReadError, TextPosition, position};
 pub use outline::OutlineOptions;
 pub use patched_document::{PatchedDocument, write_slot};

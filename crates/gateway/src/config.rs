@@ -17,6 +17,7 @@ mod access;
 mod upstream;
 mod upstreams;
 mod agent;
+mod cloud;
 mod routes;
 mod sections;
 mod setting_row;

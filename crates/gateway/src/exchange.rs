@@ -333,6 +333,9 @@ async fn handle_chat(
     }
     fill_summary(&prepared, summary);
     recording.record_changes(&prepared.guarded);
+    if prepared.guarded.compacted.is_some() {
+        engine.metrics.count_compaction();
+    }
     request_span::add_request(&mut span, &prepared);
     let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
     match response {

@@ -78,21 +78,24 @@ pub(crate) async fn forward(
     let format = path_format(path, &parts.headers);
     let model = find_model(&parts.headers, &body);
     let mut upstream_path = Cow::Borrowed(path.strip_prefix("/v1").unwrap_or(path));
-    let (upstream, body) = match (gemini_method(path), &model) {
+    let (upstream, upstream_model, body) = match (gemini_method(path), &model) {
         (Some((model, method)), _) => {
             summary.model = Some(model.into());
             let route = config.route(model).ok_or_else(error::model_not_found)?;
             let name = route.upstream_model.as_deref().unwrap_or(model);
             upstream_path = format!("/models/{name}:{method}").into();
-            (route.upstream.clone(), body.clone())
+            (route.upstream.clone(), Some(name.to_owned()), body.clone())
         }
         (None, Some(model)) => {
             summary.model = Some(model.name.as_ref().into());
             let route = config.route(&model.name).ok_or_else(error::model_not_found)?;
-            let body = renamed_body(&body, model, &route);
-            (route.upstream.clone(), body)
+            let name = route.upstream_model.as_deref().unwrap_or(&model.name);
+            (route.upstream.clone(), Some(name.to_owned()), renamed_body(&body, model, &route))
         }
-        (None, None) => (default_upstream(&config, format).ok_or_else(no_endpoint)?, body.clone()),
+        (None, None) => {
+            let upstream = default_upstream(&config, format).ok_or_else(no_endpoint)?;
+            (upstream, None, body.clone())
+        }
     };
     summary.upstream = Some(upstream.name.clone());
     if !supports(&upstream, format) {
@@ -105,6 +108,7 @@ pub(crate) async fn forward(
         path: &upstream_path,
         query: parts.uri.query(),
         format,
+        model: upstream_model.as_deref(),
         headers: &parts.headers,
         client_key: principal.caller.client_key.as_ref(),
     };
@@ -142,7 +146,9 @@ fn supports(upstream: &UpstreamConfig, format: Format) -> bool {
     let formats = &upstream.formats;
     let is_openai =
         || formats.iter().any(|it| matches!(it, Format::OpenaiChat | Format::OpenaiResponses));
+    let platform = upstream.platform.as_ref();
     matches!(upstream.transport, UpstreamTransport::Network(_))
+        && platform.is_none_or(|platform| platform.forwards(format))
         && (formats.contains(&format) || (format == Format::OpenaiChat && is_openai()))
 }
 

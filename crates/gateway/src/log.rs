@@ -68,7 +68,9 @@ impl RequestLog {
                 return Ok((RequestLog(None), LogWriter { queue: None, thread: None }));
             }
             config::GatewayLogFormat::Json => LogStyle::Json,
-            config::GatewayLogFormat::Text if to.is_none() && is_colored() => LogStyle::Colored,
+            config::GatewayLogFormat::Text if to.is_none() && io::stderr().is_terminal() => {
+                LogStyle::Short { is_colored: is_colored() }
+            }
             config::GatewayLogFormat::Text => LogStyle::Plain,
         };
         let queue =
@@ -172,7 +174,7 @@ impl LogQueue {
 fn is_colored() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    io::stderr().is_terminal() && !set("NO_COLOR") && !dumb
+    !set("NO_COLOR") && !dumb
 }
 
 #[cfg(test)]

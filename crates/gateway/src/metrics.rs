@@ -48,6 +48,7 @@ struct MetricsShared {
     tools_open: Gauge,
     late_events: Counter,
     repaired_calls: Counter,
+    compactions: Counter,
     sessions: [(&'static str, &'static str, Gauge); 6],
     connections: Gauge,
     agents: [(&'static str, &'static str, Gauge); 4],
@@ -124,6 +125,7 @@ impl Metrics {
             tools_open: Gauge::default(),
             late_events: Counter::default(),
             repaired_calls: Counter::default(),
+            compactions: Counter::default(),
             sessions: [
                 ("trie_nodes", "Nodes of the conversation index"),
                 ("trie_depth", "Replies in the longest remembered conversation"),
@@ -177,6 +179,11 @@ impl Metrics {
             "repaired_calls",
             "Calls that were repaired in streamed replies",
             inner.repaired_calls.clone(),
+        );
+        registry_ref.register(
+            "compactions",
+            "Requests that were shortened to their model's context window",
+            inner.compactions.clone(),
         );
         for (name, help, gauge) in &inner.sessions {
             registry_ref.register(*name, *help, gauge.clone());
@@ -263,6 +270,11 @@ impl Metrics {
     /// Counts calls that were repaired in streamed replies.
     pub fn count_repaired_calls(&self, count: usize) {
         self.0.repaired_calls.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
+    }
+
+    /// Counts a request that was shortened.
+    pub fn count_compaction(&self) {
+        self.0.compactions.inc();
     }
 
     /// Counts events that came after the end of their run.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Uri;
 
-use crate::SecretText;
+use crate::{SecretText, http::ClientIdentity};
 
 /// A network address. Only the configuration sets one, never a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub struct NetworkTarget {
     pub prefix: Box<str>,
     /// Which addresses the host name may resolve to.
     pub addresses: AddressPolicy,
+    /// The certificate that is shown to the host, if it asks for one.
+    pub identity: Option<ClientIdentity>,
 }
 
 /// Which addresses a host name may resolve to.
@@ -140,14 +142,15 @@ pub fn parse_base_url(
         (AddressClass::Public, AddressPolicy::Public) => AddressPolicy::Public,
     };
     let (prefix, version) = split_version(path, style);
-    let target = NetworkTarget { tls, host, port, prefix: prefix.into(), addresses };
+    let prefix = prefix.into();
+    let target = NetworkTarget { tls, host, port, prefix, addresses, identity: None };
     let is_unencrypted = !tls && addresses == AddressPolicy::Public;
     Ok(BaseUrl { target, version: version.into(), is_unencrypted })
 }
 
 /// The address as in a configuration file.
 pub fn format_base_url(target: &NetworkTarget, version: &str) -> String {
-    let NetworkTarget { tls, host, port, prefix, addresses: _ } = target;
+    let NetworkTarget { tls, host, port, prefix, addresses: _, identity: _ } = target;
     let scheme = if *tls { "https" } else { "http" };
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_string() };
     let port = match (tls, port) {

@@ -10,7 +10,8 @@
 //! - Idle connections are reused per target. A request on one that turns out to be closed is sent
 //!   once more on a new one, unless a byte of a response was received.
 //! - Request and response overlap: a response may begin before the request is sent.
-//! - TLS 1.2 and 1.3 with the certificates of the system, or the bundled ones ([`TrustedRoots`]).
+//! - TLS 1.2 and 1.3 with the certificates of the system, or the bundled ones ([`TrustedRoots`]). A
+//!   target that asks for a certificate gets that of its [`ClientIdentity`].
 //! - Through a proxy ([`ProxyRules`]), `https` targets get a tunnel (`CONNECT`) and `http` targets
 //!   an absolute-form request. The proxy looks up names, so their addresses are not checked here.
 //!   User and password are sent to the proxy only, and are in no error and no log.
@@ -52,7 +53,8 @@ pub use client::HttpClient;
 pub use error::{HttpError, HttpErrorKind, HttpStage, RequestDelivery};
 pub use incoming::{IncomingBody, LocalBody};
 pub use proxy::{NO_PROXY_VARIABLES, NoProxyRule, ProxyRules, ProxyServer, proxy_variable};
-pub use tls::TrustedRoots;
+pub(crate) use request::host_header;
+pub use tls::{ClientIdentity, TrustedRoots};
 
 /// How the network is reached. Nothing here reads the environment: the caller does.
 #[derive(Clone, Debug, Default)]

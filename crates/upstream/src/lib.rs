@@ -30,6 +30,7 @@ mod base_url;
 mod counted_list;
 pub mod http;
 pub mod model;
+mod platform;
 mod repair_change;
 mod retry_repair;
 mod secret;
@@ -43,6 +44,12 @@ pub use base_url::{
     is_host_byte, is_loopback_host, parse_base_url, parse_url,
 };
 pub use counted_list::CountedList;
+pub use platform::{
+    CloudPlatform,
+    access_token::{AccessTokenSource, CredentialsError},
+    aws_signature::AwsCredentials,
+    bedrock_url, vertex_url,
+};
 pub use repair_change::{RepairChange, changes_of};
 pub use retry_repair::{RejectionClass, RepairedRetry, classify_rejection, repair_for_retry};
 pub use secret::SecretText;

@@ -1,20 +1,26 @@
 //! Sends requests to upstreams: address, headers, authorization and retries.
 
-mod request_path;
+pub(crate) mod request_path;
 mod breaker;
 mod budget;
 mod headers;
 mod retry_policy;
 mod retry;
 
+use std::time::SystemTime;
+
 use bytes::Bytes;
 use foxwedge_core::Format;
 use foxwedge_scripted::{ScriptedRequest, respond};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode, header};
 
 use crate::{
-    SecretText, UpstreamConfig, UpstreamTransport,
-    http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody},
+    SecretText, UpstreamConfig, UpstreamKey, UpstreamTransport,
+    http::{HttpClient, HttpError, HttpRequest, HttpResponse, IncomingBody, host_header},
+    platform::{
+        ModelCall,
+        aws_signature::{BEDROCK_SERVICE, SignedParts},
+    },
 };
 
 pub use breaker::CircuitBreaker;
@@ -58,6 +64,8 @@ pub struct ForwardedRequest<'a> {
     pub query: Option<&'a str>,
     /// The format of the API that the path belongs to. It decides how the key is sent.
     pub format: Format,
+    /// The upstream's name of the model, if the request names one.
+    pub model: Option<&'a str>,
     /// The client's headers.
     pub headers: &'a HeaderMap,
     /// The client's own key, for upstreams that are called with it.
@@ -105,16 +113,22 @@ pub async fn send_once(
         (UpstreamTransport::Scripted, Format::Gemini | Format::GeminiInteractions) => "/v1beta",
         (UpstreamTransport::Scripted, _) => "/v1",
     };
-    let mut path = request_path::request_path(version, operation, format, model, stream);
+    let call = ModelCall { operation, format, model, stream };
+    let platform = upstream.platform.as_ref();
+    let mut path = platform
+        .and_then(|platform| platform.request_path(version, call))
+        .unwrap_or_else(|| request_path::request_path(version, operation, format, model, stream));
     if let UpstreamTransport::Network(target) = &upstream.transport {
         path.insert_str(0, &target.prefix);
     }
     let headers = headers::request_headers(request, attempt);
     let reply = match &request.upstream.transport {
-        UpstreamTransport::Network(target) => {
-            let http_request =
-                HttpRequest { method: Method::POST, path: &path, headers: &headers, body };
-            client.send(target, http_request).await?
+        UpstreamTransport::Network(_) => {
+            let body = match platform {
+                Some(platform) => platform.platform_body(call, body),
+                None => body,
+            };
+            send_authorized(client, upstream, Method::POST, &path, headers, body).await?
         }
         UpstreamTransport::Scripted => {
             let mut reply = send_scripted(request.format, &path, &headers, &body);
@@ -126,6 +140,48 @@ pub async fn send_once(
     check_status(reply)
 }
 
+/// Sends a request over the network, with a token or a signature where the upstream needs one. A
+/// token that is refused is replaced once: it may have been revoked.
+async fn send_authorized(
+    client: &HttpClient,
+    upstream: &UpstreamConfig,
+    method: Method,
+    path: &str,
+    mut headers: HeaderMap,
+    body: Bytes,
+) -> Result<HttpResponse, HttpError> {
+    let UpstreamTransport::Network(target) = &upstream.transport else {
+        return Err(HttpError::no_network());
+    };
+    let (source, platform) = match (&upstream.key, &upstream.platform) {
+        (UpstreamKey::Token(source), Some(platform)) => (source, platform),
+        (key, _) => {
+            if let UpstreamKey::Signature(credentials) = key {
+                let host = host_header(target);
+                let (method, service) = (method.as_str(), BEDROCK_SERVICE);
+                let parts = SignedParts { service, method, host: &host, path, body: &body };
+                credentials.sign(parts, &mut headers, SystemTime::now());
+            }
+            return client
+                .send(target, HttpRequest { method, path, headers: &headers, body })
+                .await;
+        }
+    };
+    let mut is_second = false;
+    loop {
+        let token = source.token(client).await?;
+        headers::add_platform_key(platform, token.reveal(), &mut headers);
+        let (method, body) = (method.clone(), body.clone());
+        let request = HttpRequest { method, path, headers: &headers, body };
+        let reply = client.send(target, request).await?;
+        if reply.status != StatusCode::UNAUTHORIZED || is_second {
+            return Ok(reply);
+        }
+        source.forget(&token).await;
+        is_second = true;
+    }
+}
+
 /// Sends a request once, with its own path, content type and body.
 ///
 /// # Errors
@@ -135,7 +191,8 @@ pub async fn send_forwarded(
     request: ForwardedRequest<'_>,
     body: Bytes,
 ) -> Result<HttpResponse, HttpError> {
-    let ForwardedRequest { upstream, method, path, query, format, headers, client_key } = request;
+    let ForwardedRequest { upstream, method, path, query, format, model, headers, client_key } =
+        request;
     let UpstreamTransport::Network(target) = &upstream.transport else {
         return Err(HttpError::no_network());
     };
@@ -153,23 +210,25 @@ pub async fn send_forwarded(
         },
         1,
     );
-    for name in [http::header::CONTENT_TYPE, http::header::ACCEPT] {
+    for name in [header::CONTENT_TYPE, header::ACCEPT] {
         match headers.get(&name) {
             Some(value) => out.insert(name, value.clone()),
             None => out.remove(name),
         };
     }
-    let mut full_path = format!("{}{}{path}", target.prefix, upstream.version);
-    // The version of Anthropic's API is a part of its paths.
-    if format == Format::Anthropic && upstream.version.is_empty() {
-        full_path = format!("{}/v1{path}", target.prefix);
-    }
+    let version = &*upstream.version;
+    let mut full_path = target.prefix.to_string();
+    full_path += &match &upstream.platform {
+        Some(platform) => platform.forwarded_path(version, path, model),
+        // The version of Anthropic's API is a part of its paths.
+        None if format == Format::Anthropic && version.is_empty() => format!("/v1{path}"),
+        None => format!("{version}{path}"),
+    };
     if let Some(query) = query {
-        full_path.push('?');
+        full_path.push(if full_path.contains('?') { '&' } else { '?' });
         full_path.push_str(query);
     }
-    let http_request = HttpRequest { method, path: &full_path, headers: &out, body };
-    check_status(client.send(target, http_request).await?)
+    check_status(send_authorized(client, upstream, method, &full_path, out, body).await?)
 }
 
 /// A client that trusts us would follow a redirect, and send its token and its history there.
@@ -193,6 +252,6 @@ fn send_scripted(format: Format, path: &str, headers: &HeaderMap, body: &[u8]) -
             headers.append(*name, value);
         }
     }
-    let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
+    let status = StatusCode::from_u16(response.status).unwrap_or_default();
     HttpResponse { status, headers, body: IncomingBody::from_script(response) }
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use foxwedge_core::{Format, Profile};
 use http::{HeaderName, HeaderValue};
 
-use crate::{AddressError, AddressPolicy, NetworkTarget, SecretText, UpstreamKind, parse_base_url};
+use crate::{
+    AccessTokenSource, AddressError, AddressPolicy, AwsCredentials, CloudPlatform, NetworkTarget,
+    SecretText, UpstreamKind, parse_base_url,
+};
 
 /// The name of the built-in model.
 pub const SCRIPTED_NAME: &str = "scripted";
@@ -23,6 +26,8 @@ pub struct UpstreamConfig {
     /// The path between the address and `/chat/completions` or `/messages`: `/v1` for most, empty
     /// where the address is complete, `/v1beta` for Gemini.
     pub version: Box<str>,
+    /// The cloud that serves its models, if that has paths and keys of its own.
+    pub platform: Option<CloudPlatform>,
     /// The supported formats, the preferred one first.
     pub formats: Vec<Format>,
     /// The profile that its histories must satisfy; by default that of the format.
@@ -36,6 +41,14 @@ pub struct UpstreamConfig {
 }
 
 impl UpstreamConfig {
+    /// The format of a request: the client's own, if the upstream supports it for that model.
+    pub fn request_format(&self, model: &str, client_format: Format) -> Format {
+        let only = self.platform.as_ref().and_then(|platform| platform.format_of_model(model));
+        let supported = |format: &Format| self.formats.contains(format);
+        let format = only.filter(supported).or(Some(client_format).filter(supported));
+        format.or(self.formats.first().copied()).unwrap_or(client_format)
+    }
+
     /// The profile that a history in this format must satisfy.
     pub fn profile(&self, format: Format) -> Profile {
         self.profile.unwrap_or(Profile::for_format(format))
@@ -61,6 +74,10 @@ pub enum UpstreamKey {
     Configured(SecretText),
     /// The key that the client sent.
     FromCaller,
+    /// Access tokens that are fetched.
+    Token(Arc<AccessTokenSource>),
+    /// No key: requests are signed.
+    Signature(Arc<AwsCredentials>),
     /// No key.
     None,
 }
@@ -93,6 +110,7 @@ pub fn single_upstream(
         name: name.into(),
         transport: UpstreamTransport::Network(base.target),
         version: base.version,
+        platform: None,
         formats,
         profile: None,
         key,
@@ -107,6 +125,7 @@ pub fn builtin_upstream(format: Format) -> UpstreamConfig {
         name: SCRIPTED_NAME.into(),
         transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
+        platform: None,
         formats: vec![format],
         profile: None,
         key: UpstreamKey::None,

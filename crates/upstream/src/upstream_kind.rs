@@ -15,6 +15,12 @@ pub enum UpstreamKind {
     Anthropic,
     /// Gemini.
     Gemini,
+    /// Azure OpenAI.
+    Azure,
+    /// Google Vertex AI.
+    Vertex,
+    /// Amazon Bedrock.
+    Bedrock,
     /// The built-in model.
     Scripted,
     /// Claude Code as a live agent.
@@ -23,11 +29,14 @@ pub enum UpstreamKind {
 
 impl UpstreamKind {
     /// Every kind.
-    pub const ALL: [UpstreamKind; 6] = [
+    pub const ALL: [UpstreamKind; 9] = [
         UpstreamKind::Openai,
         UpstreamKind::OpenaiCompatible,
         UpstreamKind::Anthropic,
         UpstreamKind::Gemini,
+        UpstreamKind::Azure,
+        UpstreamKind::Vertex,
+        UpstreamKind::Bedrock,
         UpstreamKind::Scripted,
         UpstreamKind::ClaudeCode,
     ];
@@ -39,6 +48,9 @@ impl UpstreamKind {
             UpstreamKind::OpenaiCompatible => "openai-compatible",
             UpstreamKind::Anthropic => "anthropic",
             UpstreamKind::Gemini => "gemini",
+            UpstreamKind::Azure => "azure",
+            UpstreamKind::Vertex => "vertex",
+            UpstreamKind::Bedrock => "bedrock",
             UpstreamKind::Scripted => "scripted",
             UpstreamKind::ClaudeCode => "claude-code",
         }
@@ -60,7 +72,10 @@ impl UpstreamKind {
                 "tts-*",
                 "dall-e-*",
             ],
-            UpstreamKind::OpenaiCompatible => &[],
+            UpstreamKind::OpenaiCompatible
+            | UpstreamKind::Azure
+            | UpstreamKind::Vertex
+            | UpstreamKind::Bedrock => &[],
             UpstreamKind::Anthropic => &["claude-*"],
             UpstreamKind::Gemini => &["gemini-*"],
             UpstreamKind::Scripted => &["scripted*"],
@@ -71,7 +86,11 @@ impl UpstreamKind {
     /// The supported formats, the preferred one first.
     pub fn formats(self) -> Vec<Format> {
         match self {
-            UpstreamKind::Openai => vec![Format::OpenaiChat, Format::OpenaiResponses],
+            UpstreamKind::Openai | UpstreamKind::Azure => {
+                vec![Format::OpenaiChat, Format::OpenaiResponses]
+            }
+            UpstreamKind::Vertex => vec![Format::Gemini, Format::Anthropic, Format::OpenaiChat],
+            UpstreamKind::Bedrock => vec![Format::Bedrock],
             UpstreamKind::OpenaiCompatible => vec![Format::OpenaiChat],
             UpstreamKind::Anthropic | UpstreamKind::ClaudeCode => vec![Format::Anthropic],
             UpstreamKind::Gemini => vec![Format::Gemini, Format::GeminiInteractions],
@@ -91,7 +110,11 @@ impl UpstreamKind {
             UpstreamKind::Openai | UpstreamKind::OpenaiCompatible => BaseUrlStyle::Openai,
             UpstreamKind::Anthropic => BaseUrlStyle::Anthropic,
             UpstreamKind::Gemini => BaseUrlStyle::Gemini,
-            UpstreamKind::Scripted | UpstreamKind::ClaudeCode => BaseUrlStyle::Plain,
+            UpstreamKind::Azure
+            | UpstreamKind::Vertex
+            | UpstreamKind::Bedrock
+            | UpstreamKind::Scripted
+            | UpstreamKind::ClaudeCode => BaseUrlStyle::Plain,
         }
     }
 
@@ -101,9 +124,12 @@ impl UpstreamKind {
             UpstreamKind::Openai => Some("https://api.openai.com/v1"),
             UpstreamKind::Anthropic => Some("https://api.anthropic.com"),
             UpstreamKind::Gemini => Some("https://generativelanguage.googleapis.com"),
-            UpstreamKind::OpenaiCompatible | UpstreamKind::Scripted | UpstreamKind::ClaudeCode => {
-                None
-            }
+            UpstreamKind::OpenaiCompatible
+            | UpstreamKind::Azure
+            | UpstreamKind::Vertex
+            | UpstreamKind::Bedrock
+            | UpstreamKind::Scripted
+            | UpstreamKind::ClaudeCode => None,
         }
     }
 
@@ -113,9 +139,12 @@ impl UpstreamKind {
             UpstreamKind::Openai => &["OPENAI_API_KEY"],
             UpstreamKind::Anthropic => &["ANTHROPIC_API_KEY"],
             UpstreamKind::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-            UpstreamKind::OpenaiCompatible | UpstreamKind::Scripted | UpstreamKind::ClaudeCode => {
-                &[]
-            }
+            UpstreamKind::Azure => &["AZURE_OPENAI_API_KEY"],
+            UpstreamKind::Bedrock => &["AWS_BEARER_TOKEN_BEDROCK"],
+            UpstreamKind::OpenaiCompatible
+            | UpstreamKind::Vertex
+            | UpstreamKind::Scripted
+            | UpstreamKind::ClaudeCode => &[],
         }
     }
 }

@@ -8,6 +8,9 @@
 mod client;
 mod job;
 mod judge;
+mod repaired_streams;
+mod company_network;
+mod gemini_cli;
 
 use std::{collections::BTreeMap, fs};
 
@@ -18,7 +21,7 @@ use super::{
     process::TemporaryFolder,
     script::{ScriptJob as _, run_languages},
     skip,
-    verdict::VerdictTable,
+    verdict::{VerdictTable, print_job},
 };
 use crate::options::TaskOptions;
 use client::GatewayClient;
@@ -67,7 +70,30 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
             Err(why) => table.fail(&job.label(), &why),
         }
     }
-    Ok(table.print()?)
+    table.print()?;
+    let Some(packages) = installed.iter().find(|it| it.language == Language::Python) else {
+        return Ok(());
+    };
+    let mut passed =
+        print_job("SDKs read repaired streams", || repaired_streams::run(&binary, packages));
+    match company_network::find_proxy() {
+        Ok(proxy) => {
+            passed &= print_job("a proxy, a private authority and a client certificate", || {
+                company_network::run(&binary, packages, &proxy)
+            });
+        }
+        Err(missing) => skip(missing)?,
+    }
+    match gemini_cli::install() {
+        Ok(cli) => {
+            passed &=
+                print_job("Gemini CLI with tools, in every format, and with a lost result", || {
+                    gemini_cli::run(&binary, &cli, packages)
+                });
+        }
+        Err(missing) => skip(missing)?,
+    }
+    if passed { Ok(()) } else { Err("the gateway failed a story".to_owned().into()) }
 }
 
 /// Every session that the gateway knows, and how many runs it has.

@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<ServerAddress, &'static str> {
     let unencrypted = !tls && !is_loopback_host(&host);
     let (prefix, addresses) = ("".into(), AddressPolicy::Private);
     Ok(ServerAddress {
-        target: NetworkTarget { tls, host, port, prefix, addresses },
+        target: NetworkTarget { tls, host, port, prefix, addresses, identity: None },
         path,
         unencrypted,
     })

@@ -126,6 +126,7 @@ pub(super) async fn send_request(
         port,
         prefix: "".into(),
         addresses: AddressPolicy::Private,
+        identity: None,
     };
     let mut headers = HeaderMap::new();
     headers.insert("content-type", http::HeaderValue::from_static("application/json"));

@@ -62,6 +62,7 @@ pub(super) fn read_claude_code(
         name: Arc::from(""),
         transport: UpstreamTransport::Agent,
         version: "".into(),
+        platform: None,
         formats,
         profile: None,
         key: UpstreamKey::None,

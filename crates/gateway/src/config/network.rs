@@ -5,13 +5,14 @@
 use std::{path::Path, sync::Arc};
 
 use foxwedge_upstream::http::{
-    NO_PROXY_VARIABLES, NetworkConfig, NoProxyRule, ProxyRules, ProxyServer, TrustedRoots,
-    proxy_variable,
+    ClientIdentity, NO_PROXY_VARIABLES, NetworkConfig, NoProxyRule, ProxyRules, ProxyServer,
+    TrustedRoots, proxy_variable,
 };
 
 use super::{
     SettingOrigin,
     config_reader::{ConfigReader, SectionReader, display_path, excerpt},
+    secrets::warn_if_exposed,
     table::NetworkSettings,
     values::quote,
 };
@@ -143,6 +144,44 @@ fn read_roots(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) ->
         }
     }
     roots
+}
+
+/// Reads the certificate that an upstream is shown, and its key.
+pub(super) fn read_identity(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+) -> Option<ClientIdentity> {
+    let [certificate, key] = ["client_cert", "client_key"].map(|name| {
+        let (text, origin) = reader.read_text(section, name)?;
+        section.add_setting(name, quote(&text), &origin);
+        let path = reader.resolve_path(Path::new(&text));
+        let full_key = section.full_key(name);
+        match reader.environment.file(&path) {
+            Ok(file) => {
+                if name == "client_key" {
+                    warn_if_exposed(reader, &path, &origin, &full_key, file.exposure);
+                }
+                Some((file.text, origin))
+            }
+            Err(error) => {
+                let message = format!("`{}` cannot be read: {error}", display_path(&path));
+                reader.report_error(&origin, full_key, message, "expected a PEM file");
+                None
+            }
+        }
+    });
+    for (name, other) in [("client_cert", "client_key"), ("client_key", "client_cert")] {
+        if section.has(other) && !section.has(name) {
+            reader.report_missing(section, name, &format!("it belongs to `{other}`"));
+        }
+    }
+    let ((certificate, origin), (key, _)) = (certificate?, key?);
+    let identity = ClientIdentity::from_pem(certificate.as_bytes(), key.as_bytes());
+    if let Err(message) = identity {
+        let help = "expected PEM files with a certificate, and with its key";
+        reader.report_error(&origin, section.full_key("client_cert"), message, help);
+    }
+    identity.ok()
 }
 
 fn read_certificates(

@@ -138,7 +138,7 @@ pub(super) fn check_secret(
     None
 }
 
-fn warn_if_exposed(
+pub(super) fn warn_if_exposed(
     reader: &mut ConfigReader<'_>,
     path: &Path,
     origin: &SettingOrigin,

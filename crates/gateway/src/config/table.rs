@@ -347,7 +347,27 @@ fn upstream_rows() -> Vec<SettingRow> {
         SettingRow { former: "speaks", ..formats },
         example("headers", "{ x-team = \"agents\" }", headers),
     ];
-    [rows, UpstreamSettings::rows()].concat()
+    let identity = vec![
+        unset("client_cert", "\"gateway.pem\"", "Certificate that the upstream asks for"),
+        unset("client_key", "\"gateway.key\"", "Its key"),
+    ];
+    [rows, UpstreamSettings::rows(), identity, cloud_rows()].concat()
+}
+
+/// The keys of an `[[upstream]]` that is a cloud.
+fn cloud_rows() -> Vec<SettingRow> {
+    vec![
+        unset("api_version", "\"2024-10-21\"", "azure: the dated API"),
+        unset("tenant", "\"contoso.example\"", "azure: tenant in Entra"),
+        unset("client_id", "\"00000000-…\"", "azure: application"),
+        unset("client_secret", "\"env:ENTRA_SECRET\"", "azure: its secret"),
+        unset("project", "\"my-project\"", "vertex"),
+        unset("region", "\"us-east-1\"", "vertex (default \"global\"), bedrock"),
+        unset("credentials_file", "\"vertex.json\"", "vertex: account"),
+        unset("access_key_id", "\"env:AWS_ACCESS_KEY_ID\"", "bedrock: requests are signed"),
+        unset("secret_access_key", "\"env:AWS_SECRET_ACCESS_KEY\"", "bedrock"),
+        unset("session_token", "\"env:AWS_SESSION_TOKEN\"", "bedrock"),
+    ]
 }
 
 /// The keys of an `[[upstream]]` that is an agent.
@@ -381,10 +401,16 @@ fn route_rows() -> Vec<SettingRow> {
         SettingRow { former: "window", ..example("context_window", "32768", window) },
     ];
     // A route overrides the guard settings in the file only.
-    let doc = "As in [guard], for this route";
+    let doc = "As in [guard]";
     let guard = GuardConfig::rows().into_iter();
-    let guard =
-        guard.map(|row| SettingRow { variables: &[], flag: None, is_unset: true, doc, ..row });
+    let guard = guard.map(|row| SettingRow {
+        variables: &[],
+        flag: None,
+        is_unset: true,
+        doc,
+        words: Vec::new(),
+        ..row
+    });
     let fallback = "Whether it is used only while the earlier routes of this model fail";
     rows.into_iter().chain(guard).chain([unset("fallback", "true", fallback)]).collect()
 }

@@ -1,6 +1,7 @@
 //! Complete configurations: file text, variables and flags in; a configuration or issues out.
 
 mod agents;
+mod clouds;
 mod complaints;
 mod layers;
 mod manual;

@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use foxwedge_core::{Format, Profile};
 use foxwedge_upstream::{
-    AddressPolicy, SCRIPTED_NAME, UpstreamConfig, UpstreamKey, UpstreamKind, UpstreamTransport,
-    format_base_url, parse_base_url,
+    AddressError, AddressPolicy, BaseUrl, BaseUrlStyle, NetworkTarget, SCRIPTED_NAME,
+    UpstreamConfig, UpstreamKey, UpstreamKind, UpstreamTransport, format_base_url, parse_base_url,
 };
 use http::{HeaderName, HeaderValue};
 
 use super::{
     AgentConfig, SettingOrigin, agent,
+    cloud::{self, CloudConfig},
     config_reader::{ConfigReader, SectionReader, excerpt, invalid},
+    network,
     secrets::{self, REDACTED_SECRET, SecretSource},
     table::{self, UpstreamSettings},
     token,
@@ -112,8 +114,9 @@ fn read_upstream_settings(
     let formats = read_formats(reader, section, kind);
     let headers = read_headers(reader, section);
     let kind = kind?;
+    let cloud = cloud::read_cloud(reader, section, kind);
     if kind == UpstreamKind::Scripted {
-        for key in ["base_url", "key", "key_file", "allow_private"] {
+        for key in ["base_url", "key", "key_file", "allow_private", "client_cert", "client_key"] {
             if section.has(key) {
                 let message = "the built-in model has no such setting";
                 let help = format!("remove `{key}`");
@@ -121,14 +124,67 @@ fn read_upstream_settings(
             }
         }
     }
-    let transport = read_transport(reader, section, kind, url.as_ref(), private, origin);
-    let is_custom_url =
-        url.is_some_and(|(text, _)| kind.default_url() != Some(text.trim_end_matches('/')));
-    let key = read_upstream_key(reader, section, kind, source, is_custom_url, origin)?;
-    let (transport, version) = transport?;
+    let cloud_url = cloud.as_ref().and_then(|cloud| cloud.url.clone());
+    if cloud.is_none() && CLOUD_KINDS.contains(&kind) {
+        return None;
+    }
+    let url = url.or(cloud_url);
+    let transport = match &cloud {
+        Some(cloud) => read_cloud_transport(reader, section, cloud, url.as_ref(), private, origin),
+        None => read_transport(reader, section, kind, url.as_ref(), private, origin),
+    };
+    let is_own_host = match (&cloud, &transport) {
+        (Some(cloud), Some((UpstreamTransport::Network(target), _))) => cloud.owns(&target.host),
+        _ => url.is_none_or(|(text, _)| kind.default_url() == Some(text.trim_end_matches('/'))),
+    };
+    let key =
+        read_upstream_key(reader, section, kind, cloud.as_ref(), source, is_own_host, origin)?;
+    let identity = network::read_identity(reader, section);
+    let (mut transport, version) = transport?;
+    if let (Some(identity), UpstreamTransport::Network(target)) = (identity, &mut transport) {
+        if !target.tls {
+            let message = "the connection is not encrypted, so no certificate can be shown";
+            reader.report_error(origin, section.full_key("client_cert"), message, "use `https://`");
+        }
+        target.identity = Some(identity);
+    }
     let attempts = u32::try_from(attempts).unwrap_or(1);
     let name = Arc::from("");
-    Some(UpstreamConfig { name, transport, version, formats, profile, key, headers, attempts })
+    let platform = cloud.map(|cloud| cloud.platform);
+    Some(UpstreamConfig {
+        name,
+        transport,
+        version,
+        platform,
+        formats,
+        profile,
+        key,
+        headers,
+        attempts,
+    })
+}
+
+/// The kinds with settings of their own.
+const CLOUD_KINDS: [UpstreamKind; 3] =
+    [UpstreamKind::Azure, UpstreamKind::Vertex, UpstreamKind::Bedrock];
+
+/// Reads how an upstream of a cloud is reached.
+fn read_cloud_transport(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    cloud: &CloudConfig,
+    url: Option<&(String, SettingOrigin)>,
+    private: AddressPolicy,
+    origin: &SettingOrigin,
+) -> Option<(UpstreamTransport, Box<str>)> {
+    let Some((text, from)) = url else {
+        let help = "`base_url = \"https://NAME.openai.azure.com\"`, or AZURE_OPENAI_ENDPOINT";
+        reader.report_error(origin, section.full_key("base_url"), "missing", help);
+        return None;
+    };
+    let base = parse_base_url(cloud.join_version(text), BaseUrlStyle::Plain, private);
+    let (target, _) = add_base_url(reader, section, base, from)?;
+    Some((UpstreamTransport::Network(target), cloud.version.as_str().into()))
 }
 
 /// Reads how the upstream is reached, and the path before its endpoints.
@@ -150,7 +206,19 @@ pub(super) fn read_transport(
         reader.report_error(origin, section.full_key("base_url"), "missing", help);
         return None;
     };
-    match parse_base_url(text, kind.style(), private) {
+    let base = parse_base_url(text, kind.style(), private);
+    let (target, version) = add_base_url(reader, section, base, from)?;
+    Some((UpstreamTransport::Network(target), version))
+}
+
+/// Adds an address to the settings, or reports what is wrong with it.
+fn add_base_url(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+    base: Result<BaseUrl, AddressError>,
+    from: &SettingOrigin,
+) -> Option<(NetworkTarget, Box<str>)> {
+    match base {
         Ok(base) => {
             let url = format_base_url(&base.target, &base.version);
             section.add_setting("base_url", quote(&url), from);
@@ -159,7 +227,7 @@ pub(super) fn read_transport(
                 let help = "use `https://`; for a host in your own network, `allow_private = true`";
                 reader.report_warning(from, section.full_key("base_url"), message, help);
             }
-            Some((UpstreamTransport::Network(base.target), base.version))
+            Some((base.target, base.version))
         }
         Err((message, help)) => {
             reader.report_error(from, section.full_key("base_url"), message, help);
@@ -173,8 +241,9 @@ fn read_upstream_key(
     reader: &mut ConfigReader<'_>,
     section: &mut SectionReader<'_>,
     kind: UpstreamKind,
+    cloud: Option<&CloudConfig>,
     source: SecretSource,
-    is_custom_url: bool,
+    is_own_host: bool,
     origin: &SettingOrigin,
 ) -> Option<UpstreamKey> {
     match &source.plain {
@@ -191,26 +260,40 @@ fn read_upstream_key(
     if !source.is_empty() {
         return source.read(reader, section).map(UpstreamKey::Configured);
     }
-    let variables = if is_custom_url { &[] } else { kind.key_variables() };
-    if variables.is_empty() {
+    let in_file = match cloud {
+        Some(cloud) => cloud.read_credentials(reader, section)?,
+        None => None,
+    };
+    if in_file.is_some() {
+        return in_file;
+    }
+    let variables = if is_own_host { kind.key_variables() } else { &[] };
+    if variables.is_empty() && cloud.is_none() {
         return Some(UpstreamKey::None);
     }
-    match provider_key(reader, kind) {
-        Some((text, from)) => {
-            section.add_setting("key", REDACTED_SECRET.to_owned(), &from);
-            secrets::check_secret(reader, &from, &section.full_key("key"), &text)
-                .map(UpstreamKey::Configured)
-        }
-        None => {
-            let help = format!(
-                "set {}, or `key`, or `key_file`; `key = \"caller\"` uses the \
-                 client's own key",
-                variables.join(" or ")
-            );
-            reader.report_error(origin, section.full_key("key"), "missing", help);
-            None
-        }
+    let from_variable = if is_own_host { provider_key(reader, kind) } else { None };
+    if let Some((text, from)) = from_variable {
+        section.add_setting("key", REDACTED_SECRET.to_owned(), &from);
+        return secrets::check_secret(reader, &from, &section.full_key("key"), &text)
+            .map(UpstreamKey::Configured);
     }
+    let in_environment = match cloud.filter(|_| is_own_host) {
+        Some(cloud) => cloud.read_environment(reader, section),
+        None => None,
+    };
+    if in_environment.is_some() {
+        return in_environment;
+    }
+    let help = match cloud {
+        Some(cloud) => cloud.credentials_help().to_owned(),
+        None => format!(
+            "set {}, or `key`, or `key_file`; `key = \"caller\"` uses the \
+             client's own key",
+            variables.join(" or ")
+        ),
+    };
+    reader.report_error(origin, section.full_key("key"), "missing", help);
+    None
 }
 
 /// The key of a provider in the environment. A foxwedge token is not one: it is there if the
@@ -249,8 +332,21 @@ fn read_formats(
         }
         from = origin;
     }
+    let supported = kind.map(UpstreamKind::formats).unwrap_or_default();
+    let is_closed = kind.is_some_and(|kind| CLOUD_KINDS.contains(&kind));
+    let foreign = formats.iter().find(|format| match is_closed {
+        true => !supported.contains(format),
+        false => **format == Format::Bedrock && kind.is_some(),
+    });
+    if let (Some(format), Some(kind)) = (foreign, kind) {
+        let message =
+            format!("an upstream of the kind `{}` has no format `{}`", kind.name(), format.name());
+        let names: Vec<&str> = supported.iter().map(|format| format.name()).collect();
+        let help = format!("it has {}", names.join(", "));
+        reader.report_error(&from, section.full_key("formats"), message, help);
+    }
     if formats.is_empty() {
-        formats = kind.map(UpstreamKind::formats).unwrap_or_default();
+        formats = supported;
     }
     section.add_formats(&formats, &from);
     formats

@@ -111,6 +111,7 @@ fn new_entry(
         name: name.into(),
         transport,
         version,
+        platform: None,
         formats: kind.formats(),
         profile: None,
         key,

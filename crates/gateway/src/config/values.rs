@@ -111,11 +111,9 @@ impl WordValue for Profile {
     }
 }
 
-/// The formats that work over HTTP with a key. Bedrock requires signed requests.
 impl WordValue for Format {
     fn words() -> Vec<(&'static str, Format)> {
-        let formats = Format::ALL.into_iter().filter(|format| *format != Format::Bedrock);
-        formats.map(|format| (format.name(), format)).collect()
+        Format::ALL.into_iter().map(|format| (format.name(), format)).collect()
     }
 }
 
@@ -316,7 +314,6 @@ mod tests {
         assert_eq!(GuardMode::read("fix"), Some(GuardMode::Fix));
         assert_eq!(GuardMode::read("Fix"), None);
         assert_eq!(GuardMode::expected(), "one of `off`, `observe`, `fix`, `strict`");
-        assert_eq!(Format::read("bedrock"), None);
         assert_eq!(BusyPolicy::read("refuse"), Some(BusyPolicy::Refuse));
         let busy = BusyPolicy::read("1m").map(|busy| BusyPolicy::to_toml(&busy));
         assert_eq!(busy.as_deref(), Some("\"1m\""));

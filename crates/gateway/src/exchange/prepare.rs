@@ -132,7 +132,7 @@ fn prepare_body(
         .ok_or_else(|| unknown_model_error(&requested_model, config))?;
     let model: Arc<str> =
         route.upstream_model.as_deref().map_or_else(|| requested_model.clone(), Arc::from);
-    let format = upstream_wire(&route, from);
+    let format = route.upstream.request_format(&model, from);
     // Stored conversations exist only at the provider that stored them.
     let stored_upstream =
         from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
@@ -208,12 +208,6 @@ fn prepare_body(
 fn opening_digest(chain: &[u128], scope: u128) -> Option<u128> {
     let empty = ConversationDigest::new(scope).value();
     chain.iter().copied().find(|value| *value != empty)
-}
-
-/// The format of the upstream request: the client's own, if the upstream supports it.
-fn upstream_wire(route: &ModelRoute, from: Format) -> Format {
-    let formats = &route.upstream.formats;
-    if formats.contains(&from) { from } else { formats.first().copied().unwrap_or(from) }
 }
 
 /// Parses the document again if the route's rules need other options.

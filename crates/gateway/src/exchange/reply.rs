@@ -22,6 +22,7 @@ use foxwedge_upstream::{
     http::IncomingBody,
     send::{UpstreamTries, is_stream, response_headers},
 };
+use full_reply::FullReply;
 use relay::ResponseRelay;
 
 const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
@@ -71,10 +72,10 @@ impl ResponseBuilder<'_> {
             });
         }
         let headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
-        let body =
+        let FullReply { status, body } =
             full_reply::read_full_reply(&self, status, upstream_headers, &headers, body, work)
                 .await?;
-        let headers = if self.routed_request.stream {
+        let headers = if self.routed_request.stream && status.is_success() {
             self.headers(upstream_headers, STREAM_CONTENT_TYPE)
         } else {
             headers
@@ -216,6 +217,8 @@ fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Op
         413 => ProviderErrorKind::TooLarge,
         429 => ProviderErrorKind::RateLimit,
         503 | 529 => ProviderErrorKind::Overloaded,
+        // Bedrock names the kind in a header.
+        400 | 422 if failure.kind == ProviderErrorKind::Server => ProviderErrorKind::InvalidRequest,
         _ => failure.kind,
     };
     Some(encode_reply(&ModelResponse::Error(failure), to, "").body)

@@ -69,12 +69,18 @@ impl DeliveryOutcome {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LogStyle {
     Plain,
-    Colored,
+    /// For a person at a terminal: what happened, without ids and sizes.
+    Short {
+        is_colored: bool,
+    },
     Json,
 }
 
 /// The target of the `tracing` event of a request.
 pub(super) const REQUEST_TARGET: &str = "foxwedge::request";
+
+/// The fields of a short line.
+const SHORT_FIELDS: [&str; 6] = ["model", "upstream", "action", "findings", "error", "ended"];
 
 /// The message of every line.
 const MESSAGE: &str = "request served";
@@ -87,20 +93,28 @@ impl RequestLogLine {
     pub(super) fn write(&self, style: LogStyle, to: &mut String) {
         match style {
             LogStyle::Json => self.write_json(to),
-            LogStyle::Plain => self.write_text(to, &["", "", ""]),
-            LogStyle::Colored => {
+            LogStyle::Plain => self.write_text(to, &["", "", ""], self.fields()),
+            LogStyle::Short { is_colored: false } => {
+                self.write_text(to, &["", "", ""], self.short_fields());
+            }
+            LogStyle::Short { is_colored: true } => {
                 let status = match self.level() {
                     Level::ERROR => "\x1b[31m",
                     Level::WARN => "\x1b[33m",
                     _ => "\x1b[32m",
                 };
-                self.write_text(to, &["\x1b[2m", status, "\x1b[0m"]);
+                self.write_text(to, &["\x1b[2m", status, "\x1b[0m"], self.short_fields());
             }
         }
         to.push('\n');
     }
 
-    fn write_text(&self, to: &mut String, [dim, status, plain]: &[&str; 3]) {
+    fn write_text(
+        &self,
+        to: &mut String,
+        [dim, status, plain]: &[&str; 3],
+        fields: Vec<(&'static str, Value)>,
+    ) {
         // Writing into a `String` cannot fail.
         let _ = write!(
             to,
@@ -111,7 +125,7 @@ impl RequestLogLine {
             self.status.as_u16(),
             self.until_end.as_millis(),
         );
-        for (name, value) in self.fields() {
+        for (name, value) in fields {
             let _ = match value {
                 Value::String(text) => write!(to, " {dim}{name}={plain}{text}"),
                 value => write!(to, " {dim}{name}={plain}{value}"),
@@ -206,6 +220,12 @@ impl RequestLogLine {
     }
 
     /// The fields of the text and JSON forms.
+    fn short_fields(&self) -> Vec<(&'static str, Value)> {
+        let mut fields = self.fields();
+        fields.retain(|(name, value)| SHORT_FIELDS.contains(name) && value != "none");
+        fields
+    }
+
     fn fields(&self) -> Vec<(&'static str, Value)> {
         let summary = &self.summary;
         let mut fields = vec![("request.id", Value::from(&*self.id))];

@@ -81,6 +81,21 @@ fn a_line_has_the_same_fields_as_text_and_as_json() {
     assert_eq!(written(config::GatewayLogFormat::Off), "");
 }
 
+#[test]
+fn a_line_for_a_terminal_is_short() {
+    let short = |action| {
+        let mut line = line();
+        line.summary.action = Some(action);
+        let mut text = String::new();
+        line.write(LogStyle::Short { is_colored: false }, &mut text);
+        text
+    };
+    let start = "1970-01-01T00:00:00.000Z POST /v1/messages 200 12ms model=m\u{fffd}[31m \
+                 upstream=main";
+    assert_eq!(short(GuardAction::Fixed), format!("{start} action=fixed findings=FW101=2\n"));
+    assert_eq!(short(GuardAction::None), format!("{start} findings=FW101=2\n"));
+}
+
 /// A writer that blocks until the sender is dropped.
 struct BlockingWriter(mpsc::Receiver<()>);
 

@@ -109,6 +109,7 @@ async fn too_long(overflow: &str) {
         before.parse::<u64>().expect("it is there") > 8_000
             && after.parse::<u64>().expect("it is there") < 8_000
     );
+    assert!(engine.metrics().render().contains("foxwedge_compactions_total 1\n"));
 }
 
 #[tokio::test]

@@ -7,3 +7,4 @@ mod judge;
 mod sessions;
 mod conversations;
 mod trouble;
+mod clouds;

@@ -39,7 +39,14 @@ kind = "scripted"
 formats = ["gemini-interactions"]
 "#;
 
-struct MemoryConfig(String);
+/// The configuration, and the file with an account that it may name.
+struct MemoryConfig {
+    text: String,
+    account: Option<String>,
+}
+
+/// The file with an account.
+pub(crate) const ACCOUNT_FILE: &str = "/account.json";
 
 impl ConfigEnvironment for MemoryConfig {
     fn variable(&self, _: &str) -> Option<OsString> {
@@ -47,11 +54,13 @@ impl ConfigEnvironment for MemoryConfig {
     }
 
     fn file(&self, path: &Path) -> io::Result<ConfigFile> {
-        if path == Path::new("/stand.toml") {
-            let exposure = config::FileExposure::Private;
-            return Ok(ConfigFile { text: self.0.clone(), exposure });
-        }
-        Err(io::ErrorKind::NotFound.into())
+        let text = match path.to_str() {
+            Some("/stand.toml") => Some(&self.text),
+            Some(ACCOUNT_FILE) => self.account.as_ref(),
+            _ => None,
+        };
+        let text = text.cloned().ok_or(io::Error::from(io::ErrorKind::NotFound))?;
+        Ok(ConfigFile { text, exposure: config::FileExposure::Private })
     }
 }
 
@@ -75,12 +84,17 @@ impl TestReply {
 
 /// An engine with additional configuration.
 pub(crate) async fn engine(more: &str) -> GatewayEngine {
+    engine_with_account(more, None).await
+}
+
+/// The same, with the content of [`ACCOUNT_FILE`].
+pub(crate) async fn engine_with_account(more: &str, account: Option<String>) -> GatewayEngine {
     let flags = ConfigFlags {
         config: Some("/stand.toml".into()),
         token_requirement: TokenRequirement::NotRequired,
         ..ConfigFlags::default()
     };
-    let loaded = config::read(&flags, &MemoryConfig(format!("{FILE}{more}")));
+    let loaded = config::read(&flags, &MemoryConfig { text: format!("{FILE}{more}"), account });
     let config = loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config;
     let store = AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory");
     GatewayEngine::open(Arc::new(config), Arc::new(store)).await.expect("an engine")

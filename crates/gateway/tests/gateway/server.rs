@@ -59,6 +59,7 @@ pub(crate) fn config() -> GatewayConfig {
         name: "scripted".into(),
         transport: UpstreamTransport::Scripted,
         version: "/v1".into(),
+        platform: None,
         formats: vec![Format::OpenaiChat, Format::OpenaiResponses, Format::Anthropic],
         profile: None,
         key: UpstreamKey::None,

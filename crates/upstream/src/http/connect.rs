@@ -110,7 +110,7 @@ async fn encrypt(
 ) -> Result<ConnectionStream, HttpError> {
     let name = tls::server_name(without_brackets(&target.host))?;
     let shaking = async {
-        let connector = TlsConnector::from(roots.client_config().await?);
+        let connector = TlsConnector::from(roots.client_config(target.identity.as_ref()).await?);
         let encrypted = match stream {
             ConnectionStream::Plain(stream) => {
                 let stream = connector.connect(name, stream).await;
@@ -242,7 +242,8 @@ mod tests {
     use crate::AddressPolicy;
 
     fn target(host: &str, port: u16, addresses: AddressPolicy) -> NetworkTarget {
-        NetworkTarget { tls: false, host: host.into(), port, prefix: "".into(), addresses }
+        let (host, prefix) = (host.into(), "".into());
+        NetworkTarget { tls: false, host, port, prefix, addresses, identity: None }
     }
 
     fn soon() -> Instant {

@@ -28,6 +28,8 @@ pub enum HttpStage {
     Proxy,
     /// TLS handshake.
     Tls,
+    /// Getting an access token.
+    Token,
     /// Sending the request.
     Send,
     /// Reading the response head.
@@ -73,6 +75,7 @@ impl HttpStage {
             HttpStage::Connect => "connect",
             HttpStage::Proxy => "proxy",
             HttpStage::Tls => "tls",
+            HttpStage::Token => "token",
             HttpStage::Send => "send",
             HttpStage::Head => "head",
             HttpStage::Body => "body",
@@ -142,6 +145,16 @@ impl HttpError {
         HttpError::new(stage, kind, reached, detail.into()).with_source(error)
     }
 
+    /// There is no access token for the upstream.
+    pub(crate) fn no_token(kind: HttpErrorKind, detail: String) -> HttpError {
+        HttpError::new(HttpStage::Token, kind, RequestDelivery::NotSent, detail.into())
+    }
+
+    /// An error of the connection to a token service.
+    pub(crate) fn token_service(error: HttpError) -> HttpError {
+        HttpError::no_token(error.kind, error.to_string().replace("upstream", "token service"))
+    }
+
     /// The upstream has no network address.
     pub(crate) fn no_network() -> HttpError {
         HttpError::before_send(
@@ -205,6 +218,7 @@ impl fmt::Display for HttpError {
             HttpStage::Connect => "connecting to the upstream",
             HttpStage::Proxy => "connecting to the upstream through a proxy",
             HttpStage::Tls => "encrypting the connection to the upstream",
+            HttpStage::Token => "getting an access token for the upstream",
             HttpStage::Send => "sending the request to the upstream",
             HttpStage::Head => "reading the head of the upstream's reply",
             HttpStage::Body => "reading the upstream's reply",

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use crate::{
     AddressPolicy, NetworkTarget,
     http::{
-        HttpSettings, NetworkConfig, ProxyServer, TrustedRoots, connection::UpstreamConnection,
+        ClientIdentity, HttpSettings, NetworkConfig, ProxyServer, TrustedRoots,
+        connection::UpstreamConnection,
     },
 };
 
@@ -30,6 +31,8 @@ pub(super) struct TargetConnections {
     port: u16,
     /// A connection that one rule allowed is not handed to a stricter one.
     addresses: AddressPolicy,
+    /// Nor is one that was opened with another certificate.
+    identity: Option<ClientIdentity>,
     /// The proxy that they go through: chosen once for a target, not for every request.
     proxy: Option<Arc<ProxyServer>>,
     max_idle: usize,
@@ -95,6 +98,7 @@ impl TargetConnections {
             host: target.host.clone(),
             port: target.port,
             addresses: target.addresses,
+            identity: target.identity.clone(),
             proxy: None,
             max_idle: settings.max_idle_connections,
             idle_timeout: settings.connection_idle,
@@ -142,6 +146,7 @@ impl TargetConnections {
         self.port == target.port
             && self.tls == target.tls
             && self.addresses == target.addresses
+            && self.identity == target.identity
             && self.host == target.host
     }
 

@@ -92,7 +92,7 @@ impl ProxyServer {
         }
         let (prefix, addresses) = ("".into(), AddressPolicy::Private);
         let authorization = user_info.as_ref().map(basic_authorization);
-        let target = NetworkTarget { tls, host, port, prefix, addresses };
+        let target = NetworkTarget { tls, host, port, prefix, addresses, identity: None };
         Ok(ProxyServer { target, authorization })
     }
 

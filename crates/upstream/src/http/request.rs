@@ -50,6 +50,13 @@ pub(super) fn encode_head(
     Ok(head.into())
 }
 
+/// The `host` header of requests to a target.
+pub(crate) fn host_header(target: &NetworkTarget) -> String {
+    let mut host = Vec::with_capacity(target.host.len() + 6);
+    write_host(&mut host, target, HostPort::UnlessDefault);
+    String::from_utf8_lossy(&host).into_owned()
+}
+
 /// Encodes the request for a tunnel to a target.
 pub(super) fn encode_connect(
     target: &NetworkTarget,
@@ -155,6 +162,7 @@ mod tests {
             port,
             prefix: "".into(),
             addresses: AddressPolicy::Private,
+            identity: None,
         };
         let mut headers = HeaderMap::new();
         for (name, value) in [

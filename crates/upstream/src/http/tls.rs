@@ -1,17 +1,23 @@
 //! TLS: which certificates are trusted, TLS 1.2 and 1.3, HTTP/1.1 only.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use rustls::{
     ClientConfig, RootCertStore,
+    client::{ResolvesClientCert, Resumption},
     crypto::ring,
-    pki_types::{CertificateDer, ServerName, pem::PemObject as _},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _},
+    sign::{CertifiedKey, SingleCertAndKey},
 };
 use tokio::sync::OnceCell;
 
 use crate::http::{HttpError, HttpErrorKind, HttpStage};
 
 type TlsConfig = Result<Arc<ClientConfig>, rustls::Error>;
+type IdentifiedConfigs = Vec<(ClientIdentity, Arc<ClientConfig>)>;
 
 /// The certificate authorities that are trusted: by default those of the system, and the bundled
 /// ones of Mozilla on a system that has none. They are loaded before the first encrypted
@@ -23,6 +29,44 @@ pub struct TrustedRoots {
     /// Beside them.
     added: Vec<CertificateDer<'static>>,
     config: Arc<OnceCell<TlsConfig>>,
+    /// The configurations for targets that are shown a certificate.
+    identified: Arc<Mutex<IdentifiedConfigs>>,
+}
+
+/// A certificate that shows a server who its client is, and its key. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientIdentity(Arc<SingleCertAndKey>);
+
+impl ClientIdentity {
+    /// The certificate of a PEM file, with those that lead to its authority behind it, and its key
+    /// from another.
+    ///
+    /// # Errors
+    /// If one of them cannot be read, or they do not belong together.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<ClientIdentity, &'static str> {
+        let key = PrivateKeyDer::from_pem_slice(key)
+            .map_err(|_| "the file of its key contains no private key")?;
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
+        let chain = chain.ok().filter(|chain| !chain.is_empty());
+        let chain = chain.ok_or("it contains no certificate")?;
+        let certified = CertifiedKey::from_der(chain, key, &ring::default_provider())
+            .map_err(|_| "its key does not belong to it, or cannot be used")?;
+        Ok(ClientIdentity(Arc::new(SingleCertAndKey::from(certified))))
+    }
+}
+
+impl PartialEq for ClientIdentity {
+    fn eq(&self, other: &ClientIdentity) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ClientIdentity {}
+
+impl fmt::Debug for ClientIdentity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ClientIdentity")
+    }
 }
 
 impl TrustedRoots {
@@ -32,7 +76,8 @@ impl TrustedRoots {
     /// # Errors
     /// If the file contains no certificate.
     pub fn with_system(self, pem: &[u8]) -> Result<TrustedRoots, &'static str> {
-        Ok(TrustedRoots { system: Some(parse_certificates(pem)?), config: Arc::default(), ..self })
+        let added = self.added;
+        Ok(TrustedRoots { system: Some(parse_certificates(pem)?), added, ..Default::default() })
     }
 
     /// Also trusts the authorities of a PEM file.
@@ -40,7 +85,8 @@ impl TrustedRoots {
     /// # Errors
     /// If the file contains no certificate.
     pub fn with_added(self, pem: &[u8]) -> Result<TrustedRoots, &'static str> {
-        Ok(TrustedRoots { added: parse_certificates(pem)?, config: Arc::default(), ..self })
+        let system = self.system;
+        Ok(TrustedRoots { added: parse_certificates(pem)?, system, ..Default::default() })
     }
 
     /// A configuration that was made elsewhere.
@@ -50,8 +96,27 @@ impl TrustedRoots {
         TrustedRoots { config, ..TrustedRoots::default() }
     }
 
-    /// The TLS configuration.
-    pub(super) async fn client_config(&self) -> Result<Arc<ClientConfig>, HttpError> {
+    /// The TLS configuration for a target that is shown a certificate, or none.
+    pub(super) async fn client_config(
+        &self,
+        identity: Option<&ClientIdentity>,
+    ) -> Result<Arc<ClientConfig>, HttpError> {
+        let config = self.anonymous_config().await?;
+        let Some(identity) = identity else { return Ok(config) };
+        let mut known = self.identified.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, config)) = known.iter().find(|(known, _)| known == identity) {
+            return Ok(config.clone());
+        }
+        let mut config = ClientConfig::clone(&config);
+        config.client_auth_cert_resolver = Arc::clone(&identity.0) as Arc<dyn ResolvesClientCert>;
+        // Sessions that another target began, or that showed no certificate, are not resumed.
+        config.resumption = Resumption::default();
+        let config = Arc::new(config);
+        known.push((identity.clone(), config.clone()));
+        Ok(config)
+    }
+
+    async fn anonymous_config(&self) -> Result<Arc<ClientConfig>, HttpError> {
         let load = || async {
             let (system, added) = (self.system.clone(), self.added.clone());
             // The certificates of a system are in files or in a service of their own.

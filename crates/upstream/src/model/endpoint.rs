@@ -78,7 +78,8 @@ impl ModelEndpoint {
         if let UpstreamTransport::Agent = upstream.transport {
             return Err(ModelEndpointError::Agent(upstream.name.clone()));
         }
-        let Some(wire) = upstream.formats.first().copied() else {
+        let first = upstream.formats.first();
+        let Some(wire) = first.map(|first| upstream.request_format(model, *first)) else {
             return Err(ModelEndpointError::Format {
                 upstream: upstream.name.clone(),
                 wire: "any",

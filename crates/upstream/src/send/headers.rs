@@ -4,7 +4,7 @@ use foxwedge_core::Format;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::UpstreamRequest;
-use crate::{AuthScheme, UpstreamKey, UpstreamTransport};
+use crate::{AuthScheme, CloudPlatform, UpstreamKey, UpstreamTransport};
 
 /// Headers for one hop, for this gateway, or of the client's browser.
 const WITHHELD_HEADERS: [&str; 20] = [
@@ -29,6 +29,9 @@ const WITHHELD_HEADERS: [&str; 20] = [
     "cookie",
     "x-request-id",
 ];
+
+/// The content type of Bedrock's streams.
+const BEDROCK_STREAM: &str = "application/vnd.amazon.eventstream";
 
 /// Response headers that are returned to a client. All others are dropped: redirects, cookies,
 /// headers that a proxy between us and the client would obey.
@@ -61,7 +64,11 @@ pub(super) fn request_headers(request: UpstreamRequest<'_>, attempt: u32) -> Hea
         }
     }
     out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let accept = if request.stream { "text/event-stream" } else { "application/json" };
+    let accept = match (request.stream, request.format) {
+        (true, Format::Bedrock) => BEDROCK_STREAM,
+        (true, _) => "text/event-stream",
+        (false, _) => "application/json",
+    };
     out.insert(header::ACCEPT, HeaderValue::from_static(accept));
     if request.format == Format::Anthropic && !out.contains_key("anthropic-version") {
         out.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
@@ -98,8 +105,12 @@ fn authorize(request: UpstreamRequest<'_>, out: &mut HeaderMap) {
         (UpstreamKey::FromCaller, Some(client_key)) => {
             (client_key.secret.reveal(), client_key.scheme)
         }
-        (UpstreamKey::FromCaller, None) | (UpstreamKey::None, _) => return,
+        (UpstreamKey::FromCaller, None)
+        | (UpstreamKey::None | UpstreamKey::Token(_) | UpstreamKey::Signature(_), _) => return,
     };
+    if let Some(platform) = &request.upstream.platform {
+        return add_platform_key(platform, secret, out);
+    }
     let (name, value) = match request.format {
         Format::Anthropic if scheme == AuthScheme::Key => ("x-api-key", secret.to_owned()),
         Format::Gemini | Format::GeminiInteractions => ("x-goog-api-key", secret.to_owned()),
@@ -110,6 +121,15 @@ fn authorize(request: UpstreamRequest<'_>, out: &mut HeaderMap) {
     if let Ok(mut value) = HeaderValue::from_str(&value) {
         value.set_sensitive(true);
         out.insert(HeaderName::from_static(name), value);
+    }
+}
+
+/// Adds a key, or a token that was fetched, as its platform expects it.
+pub(super) fn add_platform_key(platform: &CloudPlatform, secret: &str, out: &mut HeaderMap) {
+    let (name, value) = platform.key_header(secret);
+    if let Ok(mut value) = HeaderValue::from_str(&value) {
+        value.set_sensitive(true);
+        out.insert(name, value);
     }
 }
 
@@ -152,7 +172,9 @@ fn is_returned(name: &str, converted: bool) -> bool {
 /// Whether a response is an event stream.
 pub fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    kind.is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
+    let is_stream =
+        |kind: &str| ["text/event-stream", BEDROCK_STREAM].iter().any(|it| kind.starts_with(it));
+    kind.is_some_and(|kind| is_stream(kind.trim_start()))
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub(super) fn request_path(
 
 /// Escapes a name as one path segment: a client chooses the model name, so it must not change the
 /// path.
-fn escape_segment(name: &str) -> String {
+pub(crate) fn escape_segment(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {

@@ -32,11 +32,13 @@ fn at(url: &str, wire: Format) -> ModelEndpoint {
         port,
         prefix: "".into(),
         addresses: AddressPolicy::Private,
+        identity: None,
     };
     let upstream = UpstreamConfig {
         name: "here".into(),
         transport: UpstreamTransport::Network(target),
         version: if wire == Format::Gemini { "/v1beta".into() } else { "/v1".into() },
+        platform: None,
         formats: vec![wire],
         profile: None,
         key: UpstreamKey::Configured(SecretText::new("sk-canary")),

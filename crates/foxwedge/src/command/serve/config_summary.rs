@@ -115,6 +115,8 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
     let key = match &upstream.key {
         UpstreamKey::None => "no key".to_owned(),
         UpstreamKey::FromCaller => "the caller's key".to_owned(),
+        UpstreamKey::Token(_) => "access tokens".to_owned(),
+        UpstreamKey::Signature(_) => "signed requests".to_owned(),
         UpstreamKey::Configured(_) => match key_setting {
             Some(setting) if setting.key == "key_file" => {
                 format!("key in {}", display_text(&unquote(&setting.value)))

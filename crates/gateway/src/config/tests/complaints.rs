@@ -72,7 +72,7 @@ foxwedge.toml:18: `access.origins`: "https://a/b" is not a web origin | list eve
 foxwedge.toml:22: `upstream.one.base_url`: it holds a user or a password | keys go into `key` or `key_file`
 foxwedge.toml:23: `upstream.one.key`: the secret is empty
 foxwedge.toml:25: `upstream.name`: another upstream has the name `one` | every upstream needs its own name
-foxwedge.toml:26: `upstream.kind`: invalid value "opnai" | expected one of `openai`, `openai-compatible`, `anthropic`, `gemini`, `scripted`, `claude-code`
+foxwedge.toml:26: `upstream.kind`: invalid value "opnai" | expected one of `openai`, `openai-compatible`, `anthropic`, `gemini`, `azure`, `vertex`, `bedrock`, `scripted`, `claude-code`
 foxwedge.toml:27: `upstream.baseurl`: unknown key | did you mean `base_url`?
 foxwedge.toml:28: `upstream.two.base_url`: missing | `base_url = "https://api.example.com/v1"`
 foxwedge.toml:32: `upstream.two.key_file`: `key` is also set | keep one of the two

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use foxwedge_formats::{
     convert, digest,
-    model::{self, ModelResponse, decode_reply},
+    model::{self, ModelResponse, ProviderErrorKind, decode_reply},
     stream::{self, CollectedEnding, event::ReplyHead, write_stream},
 };
 use http::{HeaderMap, StatusCode};
@@ -17,6 +17,20 @@ use crate::{
 };
 use foxwedge_upstream::{http::IncomingBody, send::is_stream};
 
+/// A complete reply, as the client gets it.
+pub(super) struct FullReply {
+    pub(super) status: StatusCode,
+    pub(super) body: GatewayBody,
+}
+
+/// A reply's body in the client's format.
+struct ConvertedBody {
+    body: Bytes,
+    /// The status of an error. OpenRouter sends errors of a model with the status 200, which
+    /// clients take for replies without content.
+    error_status: Option<StatusCode>,
+}
+
 /// Reads a complete reply, and converts it to the client's format.
 pub(super) async fn read_full_reply(
     reply: &ResponseBuilder<'_>,
@@ -25,7 +39,7 @@ pub(super) async fn read_full_reply(
     headers: &HeaderMap,
     incoming: IncomingBody,
     mut work: ReplyInFlight,
-) -> Result<GatewayBody, ApiError> {
+) -> Result<FullReply, ApiError> {
     let max_bytes = reply.engine.config().limits.whole_reply;
     let read = tokio::select! {
         biased;
@@ -56,7 +70,7 @@ pub(super) async fn read_full_reply(
         committed = Some((digest::reply(reply_value, prefix_digest), id));
     };
     let converted = convert_body(reply, bytes, is_stream(upstream_headers), &mut on_reply);
-    let Some(body) = converted else {
+    let Some(ConvertedBody { body, error_status }) = converted else {
         work.span.set_failure(502);
         work.recording.finish(ReplyCompletion::Failed, None);
         let message = "the upstream's reply cannot be read";
@@ -70,7 +84,7 @@ pub(super) async fn read_full_reply(
     });
     work.span.set_completion(completion);
     work.recording.finish(completion, tip);
-    Ok(GatewayBody::full(body))
+    Ok(FullReply { status: error_status.unwrap_or(status), body: GatewayBody::full(body) })
 }
 
 /// Converts a complete reply, or a stream for a client that did not request one. Passes what the
@@ -80,7 +94,7 @@ fn convert_body(
     bytes: Bytes,
     is_stream: bool,
     on_reply: &mut dyn FnMut(&model::ModelReply<'_>),
-) -> Option<Bytes> {
+) -> Option<ConvertedBody> {
     let prepared = reply.routed_request;
     let (from, to) = (prepared.format, reply.request.endpoint.format());
     let options = convert::ConversionOptions {
@@ -105,11 +119,15 @@ fn convert_body(
     };
     // What the client gets: with the ids and names that it will send back.
     let outcome = decode_reply(std::str::from_utf8(&body).ok()?, to).ok()?.outcome;
-    if let ModelResponse::Reply(reply) = &outcome {
-        on_reply(reply);
-    }
-    if !prepared.stream {
-        return Some(body);
+    let error_status = match &outcome {
+        ModelResponse::Reply(reply) => {
+            on_reply(reply);
+            None
+        }
+        ModelResponse::Error(error) => Some(error_status(error.kind)),
+    };
+    if !prepared.stream || error_status.is_some() {
+        return Some(ConvertedBody { body, error_status });
     }
     let options = stream::StreamOptions {
         seed: reply.request.id.to_string(),
@@ -117,5 +135,20 @@ fn convert_body(
         head: ReplyHead { created: Some(unix_seconds()), ..ReplyHead::default() },
         ..stream::StreamOptions::default()
     };
-    Some(write_stream(&outcome, to, options).0.into())
+    Some(ConvertedBody { body: write_stream(&outcome, to, options).0.into(), error_status })
+}
+
+/// The status of an error that came without one.
+fn error_status(kind: ProviderErrorKind) -> StatusCode {
+    match kind {
+        ProviderErrorKind::InvalidRequest => StatusCode::BAD_REQUEST,
+        ProviderErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
+        ProviderErrorKind::Permission => StatusCode::FORBIDDEN,
+        ProviderErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ProviderErrorKind::RateLimit => StatusCode::TOO_MANY_REQUESTS,
+        ProviderErrorKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        ProviderErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ProviderErrorKind::Server => StatusCode::BAD_GATEWAY,
+    }
 }

@@ -6,7 +6,8 @@ fn server(text: &str) -> ProxyServer {
 
 fn target(url: &str) -> NetworkTarget {
     let UrlParts { tls, host, port, .. } = parse_url(url).expect(url);
-    NetworkTarget { tls, host, port, prefix: "".into(), addresses: AddressPolicy::Private }
+    let (prefix, addresses) = ("".into(), AddressPolicy::Private);
+    NetworkTarget { tls, host, port, prefix, addresses, identity: None }
 }
 
 #[test]

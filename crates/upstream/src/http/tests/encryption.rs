@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustls::{ClientConfig, RootCertStore, crypto::ring, version};
 
 use super::{
-    server::{Step, certificate, serve, serve_tls},
+    server::{Step, certificate, serve, serve_mutual_tls, serve_tls},
     *,
 };
 
@@ -133,4 +133,36 @@ async fn a_server_without_tls_fails_before_anything_is_sent() {
     assert_eq!(fetch(&client, &target).await, "tls failed NotSent");
     assert_eq!(fetch(&client, &target).await, "tls closed NotSent");
     server.await.expect("server finished");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_certificate_gets_that_of_the_target_only() {
+    let [certificate, key, own]: [&[u8]; 3] = [
+        include_bytes!("tls/client.pem"),
+        include_bytes!("tls/client-key.pem"),
+        include_bytes!("tls/certificate.pem"),
+    ];
+    let identity = ClientIdentity::from_pem(certificate, key).expect("an identity");
+    for version in [&version::TLS12, &version::TLS13] {
+        let first = vec![Step::Read, Step::write(OK), Step::Wait];
+        let (target, server) = serve_mutual_tls(vec![first, vec![Step::Read]]).await;
+        let identified = NetworkTarget { identity: Some(identity.clone()), ..target.clone() };
+        let client = trusting_client(version);
+        assert_eq!(fetch(&client, &identified).await, "200 ok");
+        // The open connection is not used for a target without the certificate.
+        assert_eq!(client.idle_connections(), 1);
+        assert!(post(&client, &target, Bytes::new()).await.is_err());
+        drop(client);
+        let received = server.await.expect("server finished");
+        assert_eq!(received, [&["POST /v1/x HTTP/1.1 {}", "closed"][..], &["refused"]]);
+    }
+    let broken = [
+        (key, key, "it contains no certificate"),
+        (certificate, certificate, "the file of its key contains no private key"),
+        (own, key, "its key does not belong to it, or cannot be used"),
+    ];
+    for (certificate, key, expected) in broken {
+        let refused = ClientIdentity::from_pem(certificate, key).expect_err("broken");
+        assert_eq!(refused, expected);
+    }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use rustls::{
-    ServerConfig,
+    RootCertStore, ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
+    server::{NoClientAuth, WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -80,13 +81,51 @@ pub(super) async fn serve_tls(
     (NetworkTarget { tls: true, host: "localhost".into(), ..loopback(port) }, server)
 }
 
+/// As [`serve_tls`], for clients with a certificate of the test's authority only. Connections are
+/// served at the same time.
+pub(super) async fn serve_mutual_tls(
+    scripts: Vec<Vec<Step>>,
+) -> (NetworkTarget, JoinHandle<Vec<Vec<String>>>) {
+    let mut roots = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_slice(include_bytes!("tls/client-authority.pem"));
+    roots.add(authority.expect("a certificate")).expect("a root");
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let acceptor = acceptor_with(verifier.expect("a verifier"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let server = tokio::spawn(async move {
+        let mut connections = Vec::new();
+        for script in scripts {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            let acceptor = acceptor.clone();
+            connections.push(tokio::spawn(async move {
+                match acceptor.accept(stream).await {
+                    Ok(stream) => run_script(stream, script).await,
+                    Err(_) => vec!["refused".to_owned()],
+                }
+            }));
+        }
+        let mut received = Vec::new();
+        for connection in connections {
+            received.push(connection.await.expect("a connection"));
+        }
+        received
+    });
+    (NetworkTarget { tls: true, host: "localhost".into(), ..loopback(port) }, server)
+}
+
 /// Accepts TLS connections with the certificate for `localhost`.
 pub(super) fn tls_acceptor() -> TlsAcceptor {
+    acceptor_with(Arc::new(NoClientAuth))
+}
+
+fn acceptor_with(clients: Arc<dyn ClientCertVerifier>) -> TlsAcceptor {
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/key.pem")).expect("a key");
     let config = ServerConfig::builder_with_provider(ring::default_provider().into())
         .with_safe_default_protocol_versions()
         .expect("versions")
-        .with_no_client_auth()
+        .with_client_cert_verifier(clients)
         .with_single_cert(vec![certificate()], key)
         .expect("a certificate");
     TlsAcceptor::from(Arc::new(config))
@@ -100,7 +139,8 @@ pub(super) fn certificate() -> CertificateDer<'static> {
 /// A target on this machine.
 pub(super) fn loopback(port: u16) -> NetworkTarget {
     let (host, prefix) = ("127.0.0.1".into(), "".into());
-    NetworkTarget { tls: false, host, port, prefix, addresses: AddressPolicy::Private }
+    let addresses = AddressPolicy::Private;
+    NetworkTarget { tls: false, host, port, prefix, addresses, identity: None }
 }
 
 async fn run_script<S: AsyncRead + AsyncWrite + Unpin>(

@@ -203,6 +203,8 @@ impl ArgumentRepair {
             JsonState::Done if " \t\r\n".contains(character) => out.push(character),
             // A second value, or text after the value.
             JsonState::Done => {}
+            // White space with nothing around it is no JSON, and Anthropic's SDK reads every part.
+            JsonState::SkippedStart if " \t\r\n".contains(character) => {}
             _ if " \t\r\n".contains(character) => match self.held.is_empty() {
                 true => out.push(character),
                 false => self.held.push(character),

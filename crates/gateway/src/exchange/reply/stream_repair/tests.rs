@@ -317,6 +317,34 @@ fn valid_streams_keep_their_bytes() {
 }
 
 #[test]
+fn at_most_one_frame_waits_for_the_next() {
+    let mut numbers = Numbers(5);
+    for round in 0..1_000 {
+        let format = FORMATS[round % 3];
+        let sent = stream(format, &calls(&mut numbers));
+        let mut repair = StreamRepair::new(format, "seed", 1 << 20).expect("a format");
+        let mut out = Vec::new();
+        let count = |text: &[u8]| text.windows(2).filter(|pair| *pair == b"\n\n").count();
+        for (at, frame) in sent.split_inclusive("\n\n").enumerate() {
+            repair.push(frame.as_bytes(), &mut out);
+            assert!(count(&out) >= at, "{format:?}: frame {at} of\n{sent}");
+        }
+    }
+}
+
+#[test]
+fn arguments_in_a_code_block_begin_with_their_first_value() {
+    // Anthropic's SDK reads what there is after every part, and white space is no JSON.
+    let text = ["```json", "\n", "{\"a\":", "1}", "\n```"].map(str::to_owned);
+    let id = Some("a".to_owned());
+    let call = SentCall { id: id.clone(), name: id, fragments: text.into() };
+    let sent = stream(Format::Anthropic, &[call]);
+    let repaired = repair(Format::Anthropic, &sent, &mut Numbers(6));
+    let calls = read(Format::Anthropic, &repaired);
+    assert!(calls[0][2][0].starts_with("{\"a\":1}"), "{repaired}");
+}
+
+#[test]
 fn faulty_streams_can_be_read_afterwards() {
     let mut numbers = Numbers(2);
     let (mut faulty, mut readable) = (0, 0);

@@ -23,7 +23,7 @@ fn faults_are_repaired_with_the_least_change() {
         ("{\"a\":\"two\nlines\"}", r#"{"a":"two\nlines"}"#),
         (r#"{"a":"\d+\x"}"#, r#"{"a":"\\d+\\x"}"#),
         (r#"{"a":1}{"a":1}"#, r#"{"a":1}"#),
-        ("```json\n{\"a\":1}\n```", "\n{\"a\":1}\n"),
+        ("```json\n{\"a\":1}\n```", "{\"a\":1}\n"),
         (r#"{"a"}"#, r#"{"a":null}"#),
         (r#"{"a":}"#, r#"{"a":null}"#),
         (r#"{"a":-}"#, r#"{"a":-0}"#),
