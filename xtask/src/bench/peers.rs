@@ -137,7 +137,8 @@ fn measure(
 
 /// The status of a reply; `None` if it is no reply.
 fn status_of(reply: &str) -> Option<u16> {
-    reply.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()
+    // Some gateways ask with HTTP/1.0, and are answered so.
+    reply.strip_prefix("HTTP/1.")?.get(2..5)?.parse().ok()
 }
 
 /// The vectors whose verdict is certain, as requests.
