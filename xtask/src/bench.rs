@@ -2,12 +2,14 @@
 //!
 //! A mock replies at once, a load generator requests as fast as it gets replies, and between them is
 //! what is measured: nothing, a bare relay, the gateway without records, the gateway with them. All
-//! of it is on the loopback address and built from this workspace. [`agents`] measures live agents.
+//! of it is on the loopback address and built from this workspace. [`agents`] measures live agents,
+//! [`peers`] what other gateways do with invalid histories.
 
 mod scenario;
 mod relays;
 mod table;
 mod agents;
+mod peers;
 
 use std::{
     env, fs,
@@ -30,7 +32,8 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     match arguments {
         ["gateway", rest @ ..] => gateway(rest),
         ["agents", rest @ ..] => agents::run(rest),
-        _ => Err("`bench gateway` and `bench agents` are known; see `cargo bench -p foxwedge-testkit` for the rest"
+        ["peers", rest @ ..] => peers::run(rest),
+        _ => Err("`bench gateway`, `bench agents` and `bench peers` are known; see `cargo bench -p foxwedge-testkit` for the rest"
             .to_owned()),
     }
 }

@@ -66,6 +66,8 @@ usage: cargo xtask <task>
                       what the gateway costs compared with a bare relay, on this machine; see crates/bench/RESULTS.md
   bench agents [--real] [--claude-code CLI] [--sessions N] [--conversations N] [--rounds N] [--starts N] [--foxwedge BINARY]
                       what a live agent behind the gateway costs compared with the same agent on its bare pipe
+  bench peers [--peers FOLDER] [--only NAME…] [--foxwedge BINARY]
+                      what the gateway and others do with histories that a provider refuses; see crates/bench/RESULTS.md
   dist --target TRIPLE… [--binary FILE] [--finish --repository URL] [--try]
                       archives and npm packages with the binary, in target/release-files; --finish completes the
                       templates in packaging/ with their checksums, --try installs and runs them; see docs/install.md

@@ -2,7 +2,6 @@
 //! not at random places of them.
 
 use std::{
-    fmt::Write as _,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -15,6 +14,8 @@ use std::{
 pub(crate) struct OrderedId {
     /// Milliseconds since 1970.
     pub(crate) millis: u64,
+    /// Orders the ids of a millisecond.
+    pub(crate) number: u16,
     /// Bits that are unique to this process and to the id.
     pub(crate) unique: [u64; 2],
 }
@@ -29,17 +30,31 @@ impl OrderedId {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let millis =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
-        OrderedId { millis, unique: seeds.map(|seed| mix(seed.wrapping_add(number))) }
+        let unique = seeds.map(|seed| mix(seed.wrapping_add(number)));
+        OrderedId { millis, number: (number & 0xffff) as u16, unique }
     }
 
     /// The id as 32 hexadecimal digits after a prefix.
     pub(crate) fn with_prefix(self, prefix: &str) -> Arc<str> {
-        let OrderedId { millis, unique: [high, low] } = self;
+        let OrderedId { millis, number, unique: [_, low] } = self;
         let mut id = String::with_capacity(prefix.len() + 32);
         id.push_str(prefix);
-        // Writing into a `String` cannot fail.
-        let _ = write!(id, "{:012x}{:04x}{low:016x}", millis & 0xffff_ffff_ffff, high >> 48);
+        push_hex(&mut id, millis, 12);
+        push_hex(&mut id, number.into(), 4);
+        push_hex(&mut id, low, 16);
         id.into()
+    }
+}
+
+/// Appends the lowest digits of a number. Every request needs a hundred of them.
+pub(crate) fn push_hex(text: &mut String, number: u64, digits: u32) {
+    for position in (0..digits).rev() {
+        let digit = (number >> (4 * position)) & 0xf;
+        text.push(char::from(if digit < 10 {
+            b'0' + digit as u8
+        } else {
+            b'a' + digit as u8 - 10
+        }));
     }
 }
 
@@ -70,7 +85,9 @@ mod tests {
         let texts: HashSet<_> = ids.iter().map(|id| id.with_prefix("r-")).collect();
         assert_eq!(texts.len(), 10_000);
         assert!(texts.iter().all(|text| text.len() == 34));
-        let at = |millis| OrderedId { millis, unique: [u64::MAX, u64::MAX] }.with_prefix("");
-        assert!(at(0xff) < at(0x100) && at(1_700_000_000_000) < at(1_700_000_000_001));
+        let at =
+            |millis, number| OrderedId { millis, number, unique: [7, u64::MAX] }.with_prefix("");
+        assert!(at(0xff, 9) < at(0x100, 0) && at(1_700_000_000_000, 1) < at(1_700_000_000_000, 2));
+        assert_eq!(&*at(0x1_2345_6789_abcd, 0xff), "23456789abcd00ffffffffffffffffff");
     }
 }

@@ -1,10 +1,10 @@
 //! Request ids: the client's own id if it is plain, else a new one that sorts by time.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use http::HeaderMap;
 
-use crate::ordered_id::OrderedId;
+use crate::ordered_id::{OrderedId, push_hex};
 
 /// Name of the header.
 pub(crate) const NAME: &str = "x-request-id";
@@ -27,18 +27,17 @@ fn is_plain(id: &str) -> bool {
 
 /// An id in the form of a UUID version 7: milliseconds, then bits that are unique per process.
 pub(crate) fn new_request_id() -> Arc<str> {
-    let OrderedId { millis: now, unique: [high, low] } = OrderedId::next();
+    let OrderedId { millis, unique: [high, low], .. } = OrderedId::next();
     let mut id = String::with_capacity(36);
-    // Writing into a `String` cannot fail.
-    let _ = write!(
-        id,
-        "{:08x}-{:04x}-7{:03x}-{:04x}-{:012x}",
-        (now >> 16) & 0xffff_ffff,
-        now & 0xffff,
-        high & 0xfff,
-        0x8000 | (low >> 50),
-        low & 0xffff_ffff_ffff,
-    );
+    push_hex(&mut id, millis >> 16, 8);
+    id.push('-');
+    push_hex(&mut id, millis, 4);
+    id.push_str("-7");
+    push_hex(&mut id, high, 3);
+    id.push('-');
+    push_hex(&mut id, 0x8000 | (low >> 50), 4);
+    id.push('-');
+    push_hex(&mut id, low, 12);
     id.into()
 }
 

@@ -23,9 +23,16 @@ pub fn write(event: &RunEvent) -> String {
     out
 }
 
+/// The same, with an epoch and a time where the event has none.
+pub fn write_with(event: &RunEvent, epoch: Option<u64>, at: u64) -> String {
+    let mut out = String::with_capacity(256);
+    write::write_event(event, event.epoch.or(epoch), Some(event.at.unwrap_or(at)), &mut out);
+    out
+}
+
 /// Appends an event to a text, as one JSON object without a line break.
 pub fn write_into(event: &RunEvent, out: &mut String) {
-    write::write_event(event, out);
+    write::write_event(event, event.epoch, event.at, out);
 }
 
 /// Parses an event from a JSON object.

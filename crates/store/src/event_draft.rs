@@ -1,8 +1,8 @@
 //! Events before they are stored: encoded, numbered, and compared with stored events.
 
-use foxwedge_run::{EventPayload, RunEvent};
+use foxwedge_run::{EventPayload, RunEvent, wire};
 
-use crate::{Result, StoreError, check, codec, limits};
+use crate::{Result, StoreError, check, limits};
 
 /// An event to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,28 +24,26 @@ enum EventTime {
 }
 
 /// Makes drafts of events to append. Their sequence numbers must be consecutive.
-pub(crate) fn prepare_events(
-    run: &str,
-    events: Vec<RunEvent>,
-    now: u64,
-) -> Result<Vec<EventDraft>> {
+pub(crate) fn prepare_events(run: &str, events: &[RunEvent], now: u64) -> Result<Vec<EventDraft>> {
     if let Some(end) = events.iter().find(|event| is_end(event)) {
         return invalid(run, end.seq, "the end of a run cannot be appended: finalize the run");
     }
-    drafts(run, events, now)
+    drafts(run, events, None, now)
 }
 
-/// Makes drafts of the last events of a run. The final one is the end.
+/// Makes drafts of the last events of a run, which get its epoch if they have none. The final one
+/// is the end.
 pub(crate) fn prepare_closing(
     run: &str,
-    events: Vec<RunEvent>,
+    events: &[RunEvent],
+    epoch: Option<u64>,
     now: u64,
 ) -> Result<Vec<EventDraft>> {
     let end = events.iter().position(is_end);
     if !events.is_empty() && end != Some(events.len() - 1) {
         return invalid(run, None, "the last closing event, and no other, must be the end");
     }
-    drafts(run, events, now)
+    drafts(run, events, epoch, now)
 }
 
 /// Counts the drafts whose sequence number is taken: they are a retry. The rest is new.
@@ -79,14 +77,14 @@ impl EventDraft {
     }
 }
 
-fn drafts(run: &str, events: Vec<RunEvent>, now: u64) -> Result<Vec<EventDraft>> {
+fn drafts(run: &str, events: &[RunEvent], epoch: Option<u64>, now: u64) -> Result<Vec<EventDraft>> {
     if events.len() > limits::APPEND_EVENTS {
         return invalid(run, None, &format!("more than {} events at once", limits::APPEND_EVENTS));
     }
     let mut drafts: Vec<EventDraft> = Vec::with_capacity(events.len());
     let mut bytes = 0;
     for event in events {
-        let draft = draft(run, event, now)?;
+        let draft = draft(run, event, epoch, now)?;
         if drafts.last().is_some_and(|before| before.seq + 1 != draft.seq) {
             return invalid(run, Some(draft.seq), "it does not follow the event before it");
         }
@@ -97,7 +95,7 @@ fn drafts(run: &str, events: Vec<RunEvent>, now: u64) -> Result<Vec<EventDraft>>
     Ok(drafts)
 }
 
-fn draft(run: &str, mut event: RunEvent, now: u64) -> Result<EventDraft> {
+fn draft(run: &str, event: &RunEvent, epoch: Option<u64>, now: u64) -> Result<EventDraft> {
     if &*event.run != run {
         return invalid(run, event.seq, "it belongs to another run");
     }
@@ -106,8 +104,7 @@ fn draft(run: &str, mut event: RunEvent, now: u64) -> Result<EventDraft> {
         Some(_) | None => return invalid(run, event.seq, "it has no valid event number"),
     };
     let time = if event.at.is_some() { EventTime::Given } else { EventTime::FilledIn };
-    event.at.get_or_insert(now);
-    let body = codec::write_event(&event);
+    let body = wire::write_with(event, epoch, now);
     check::size("an event", body.len(), limits::EVENT_BYTES)?;
     Ok(EventDraft { seq, epoch: event.epoch, body, time })
 }

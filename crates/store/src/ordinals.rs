@@ -48,11 +48,11 @@ pub(crate) fn assign_ordinals(
 
 /// The records that are new, with their ordinals. A repeated record, in this call or an earlier
 /// one, has an ordinal that is taken.
-pub(crate) fn new_records<'a>(
+pub(crate) fn new_records<'o, 'r>(
     last: u64,
-    ordinals: &'a [u64],
-    records: &'a [NewRecord],
-) -> impl Iterator<Item = (u64, &'a NewRecord)> {
+    ordinals: &'o [u64],
+    records: &'r [NewRecord],
+) -> impl Iterator<Item = (u64, &'r NewRecord)> + use<'o, 'r> {
     let mut last = last;
     ordinals.iter().copied().zip(records).filter(move |(ordinal, _)| {
         let new = *ordinal > last;

@@ -127,7 +127,7 @@ impl Store for PostgresStore {
     }
 
     async fn append(&self, run: &str, lease: &Lease, events: Vec<RunEvent>) -> Result<u64> {
-        let drafts = event_draft::prepare_events(run, events, clock::now())?;
+        let drafts = event_draft::prepare_events(run, &events, clock::now())?;
         let last = retry!(self.try_append(run, lease, &drafts));
         self.fanout.publish(run, last);
         Ok(last)
@@ -143,7 +143,7 @@ impl Store for PostgresStore {
         check::records(&records)?;
         let closing = closing::PostgresClosing {
             at: events.last().and_then(|event| event.at),
-            drafts: event_draft::prepare_closing(run, events, clock::now())?,
+            drafts: event_draft::prepare_closing(run, &events, None, clock::now())?,
             ended: codec::write_end(&ended),
             summary: codec::write_summary(&summary),
             records,

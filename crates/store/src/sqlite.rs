@@ -12,6 +12,7 @@ mod readers;
 mod row;
 mod seal;
 mod sessions;
+mod row_inserter;
 mod event_rows;
 mod runs;
 mod whole_run;
@@ -64,7 +65,7 @@ impl SqliteStore {
         let hub = WakeHub::default();
         let writer = SqliteWriter::open(location.clone(), hub.clone()).await?;
         let readers = match &location {
-            SqliteLocation::File(_) => Some(ReaderPool::start(&location)?),
+            SqliteLocation::File(_) => Some(ReaderPool::new(&location)),
             SqliteLocation::Memory => None,
         };
         Ok(SqliteStore { hub, readers, writer })
@@ -141,7 +142,7 @@ impl Store for SqliteStore {
     }
 
     async fn append(&self, run: &str, lease: &Lease, events: Vec<RunEvent>) -> Result<u64> {
-        let drafts = event_draft::prepare_events(run, events, clock::now())?;
+        let drafts = event_draft::prepare_events(run, &events, clock::now())?;
         let (run, lease) = (run.to_owned(), lease.clone());
         let bytes = drafts_bytes(&drafts);
         self.writer.write(bytes, move |context| runs::append(context, &run, &lease, &drafts)).await
@@ -157,7 +158,7 @@ impl Store for SqliteStore {
         check::records(&records)?;
         let closing = SqliteClosing {
             at: events.last().and_then(|event| event.at),
-            drafts: event_draft::prepare_closing(run, events, clock::now())?,
+            drafts: event_draft::prepare_closing(run, &events, None, clock::now())?,
             ended: codec::write_end(&ended),
             summary: codec::write_summary(&summary),
             records,

@@ -48,10 +48,7 @@ impl EncodedRun {
             body: EventPayload::Started(run.start.clone()),
         });
         check::size("an event", body.len(), limits::EVENT_BYTES)?;
-        let with_epoch =
-            |event: &RunEvent| RunEvent { epoch: event.epoch.or(Some(epoch)), ..event.clone() };
-        let events = closing.events.iter().map(with_epoch).collect();
-        let drafts = event_draft::prepare_closing(&run.id, events, now)?;
+        let drafts = event_draft::prepare_closing(&run.id, &closing.events, Some(epoch), now)?;
         event_draft::check_epochs(&run.id, epoch, &drafts)?;
         let repeated = event_draft::count_repeated(&run.id, 1, &drafts)?;
         let mut before = chain::link(&ROOT, 1, &body);

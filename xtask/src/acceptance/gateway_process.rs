@@ -74,13 +74,23 @@ impl GatewayProcess {
 
 /// Sends one request to a gateway; the whole reply with its head.
 pub(crate) fn request(address: &str, line: &str, body: &str) -> io::Result<String> {
+    request_with(address, line, "", body)
+}
+
+/// The same with more headers, each with its line break.
+pub(crate) fn request_with(
+    address: &str,
+    line: &str,
+    headers: &str,
+    body: &str,
+) -> io::Result<String> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let length = body.len();
     write!(
         stream,
         "{line} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+         content-type: application/json\r\ncontent-length: {length}\r\n{headers}connection: close\r\n\r\n{body}"
     )?;
     let mut reply = String::new();
     stream.read_to_string(&mut reply)?;

@@ -253,7 +253,7 @@ fn taskset() -> Option<&'static Path> {
 }
 
 /// A program that the machine may have.
-fn find_program(name: &str) -> Option<PathBuf> {
+pub(super) fn find_program(name: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH")?;
     env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
 }

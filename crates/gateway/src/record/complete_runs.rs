@@ -65,6 +65,17 @@ fn ends_run(end: &RequestEnd, completeness: RecordCompleteness) -> bool {
     }
 }
 
+fn first_run(commands: &[RecordCommand]) -> Option<&Arc<str>> {
+    commands.first().and_then(|command| match command {
+        RecordCommand::StartRequest(start) => Some(&start.run),
+        RecordCommand::AppendEvents(..)
+        | RecordCommand::FinishRequest(..)
+        | RecordCommand::ExpireCalls(..)
+        | RecordCommand::MarkInterrupted(_)
+        | RecordCommand::ForgetRun(_) => None,
+    })
+}
+
 /// A run between its start and its end.
 struct RunInProgress {
     session: NewSession,
@@ -74,7 +85,12 @@ struct RunInProgress {
 
 impl SessionWriter {
     /// Writes complete requests of sessions without an open run, as counted by [`count_complete`].
-    pub(super) async fn write_complete_runs(&self, sessions: Vec<(Arc<str>, Vec<RecordCommand>)>) {
+    pub(super) async fn write_complete_runs(
+        &self,
+        mut sessions: Vec<(Arc<str>, Vec<RecordCommand>)>,
+    ) {
+        // Ids sort by time, so most rows are appended to the indexes of the store.
+        sessions.sort_by(|(_, one), (_, other)| first_run(one).cmp(&first_run(other)));
         let mut runs = Vec::new();
         for (session, commands) in sessions {
             let mut in_progress = None;

@@ -21,6 +21,9 @@ const MAX_KEPT_BYTES: usize = 16 << 20;
 const MAX_RESERVED_BYTES: usize = 16 << 20;
 /// How many bytes a reply in progress reserves at a time.
 const RESERVE_STEP: usize = 16 << 10;
+/// Approximate memory of a run and of a text, beside the text itself.
+const RUN_BYTES: usize = 256;
+const TEXT_BYTES: usize = 128;
 /// How long the text of a run is kept after its last update.
 const KEEP_TIME: Duration = Duration::from_secs(600);
 
@@ -42,15 +45,16 @@ struct LiveTextRuns {
 }
 
 struct LiveRunText {
-    texts: HashMap<LiveTextKey, String>,
+    /// Sorted: most runs have one text, which a map would take a multiple of its size for.
+    texts: Vec<(LiveTextKey, Arc<str>)>,
     /// The newest text.
-    last: Option<String>,
+    last: Option<Arc<str>>,
     bytes: usize,
     at: Instant,
 }
 
 /// Identifies a text of a run.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum LiveTextKey {
     /// A text or a reasoning block, by its message id.
     Text(Arc<str>),
@@ -80,30 +84,30 @@ impl LiveText {
 
     /// Keeps a complete text.
     pub(super) fn keep(&self, run: &Arc<str>, key: LiveTextKey, text: String) {
-        let now = Instant::now();
+        let (now, text) = (Instant::now(), Arc::<str>::from(text));
         let mut runs = self.lock();
         let runs = &mut *runs;
-        let run_text = runs.runs.entry(run.clone()).or_insert_with(|| LiveRunText {
-            texts: HashMap::new(),
-            last: None,
-            bytes: 0,
-            at: now,
+        let mut added = 0;
+        let run_text = runs.runs.entry(run.clone()).or_insert_with(|| {
+            added += RUN_BYTES;
+            LiveRunText { texts: Vec::new(), last: None, bytes: 0, at: now }
         });
         run_text.at = now;
-        let mut added = text.len() + 128;
         if let LiveTextKey::Text(_) = key {
-            added += text.len();
-            let previous = run_text.last.replace(text.clone());
-            let removed = previous.map_or(0, |previous| previous.len());
-            run_text.bytes = run_text.bytes.saturating_sub(removed);
-            runs.bytes = runs.bytes.saturating_sub(removed);
+            run_text.last = Some(text.clone());
         }
-        // If an id is used for two texts, neither can be shown.
-        match run_text.texts.get_mut(&key) {
-            Some(previous) if *previous != text => previous.clear(),
-            Some(_) => {}
-            None => {
-                run_text.texts.insert(key, text);
+        match run_text.texts.binary_search_by(|(other, _)| other.cmp(&key)) {
+            // If an id is used for two texts, neither can be shown.
+            Ok(index) => {
+                if let Some((_, previous)) =
+                    run_text.texts.get_mut(index).filter(|it| *it.1 != *text)
+                {
+                    *previous = Arc::default();
+                }
+            }
+            Err(index) => {
+                added += TEXT_BYTES + text.len();
+                run_text.texts.insert(index, (key, text));
             }
         }
         run_text.bytes += added;
@@ -142,13 +146,16 @@ impl EventTextSource for LiveText {
     fn restore(&self, event: &mut RunEvent) {
         let runs = self.lock();
         let Some(run_text) = runs.runs.get(&event.run) else { return };
-        let found =
-            |key: LiveTextKey| run_text.texts.get(&key).filter(|kept_text| !kept_text.is_empty());
+        let found = |key: LiveTextKey| {
+            let index = run_text.texts.binary_search_by(|(other, _)| other.cmp(&key)).ok()?;
+            let (_, kept_text) = run_text.texts.get(index)?;
+            (!kept_text.is_empty()).then_some(&**kept_text)
+        };
         match &mut event.body {
             EventPayload::Text(text) | EventPayload::Thought(text) => {
                 let kept_text = text.message.clone().and_then(|it| found(LiveTextKey::Text(it)));
                 if let (Some(full), Some(kept_text)) = (&mut text.full, kept_text) {
-                    full.clone_from(kept_text);
+                    kept_text.clone_into(full);
                 }
             }
             EventPayload::ToolCall(call) => {
@@ -160,7 +167,7 @@ impl EventTextSource for LiveText {
             }
             EventPayload::Ended(ended) => {
                 if let (Some(text), Some(last)) = (&mut ended.text, &run_text.last) {
-                    text.clone_from(last);
+                    (**last).clone_into(text);
                 }
             }
             _ => {}

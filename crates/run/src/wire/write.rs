@@ -10,14 +10,14 @@ use crate::{
 /// The highest sequence number: the largest integer that every JSON reader holds exactly.
 pub(super) const LAST_PLACE: u64 = 1 << 53;
 
-pub(super) fn write_event(event: &RunEvent, out: &mut String) {
+pub(super) fn write_event(event: &RunEvent, epoch: Option<u64>, at: Option<u64>, out: &mut String) {
     let mut writer = JsonFieldWriter::open(out);
     writer.text("type", type_name(&event.body));
     writer.text("runId", &event.run);
-    writer.number_if("epoch", event.epoch);
+    writer.number_if("epoch", epoch);
     // Sequence numbers start at 1. A reader would ignore any other number, so it is left out.
     writer.number_if("seq", event.seq.filter(|seq| (1..=LAST_PLACE).contains(seq)));
-    writer.number_if("at", event.at);
+    writer.number_if("at", at);
     write_payload(&event.body, &mut writer);
     writer.id("odd", event.unknown_word.as_ref());
     writer.close();

@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params, types::ValueRef};
 use super::{
     error::SqliteResult,
     row::{self, signed, unsigned},
+    row_inserter::RowInserter,
 };
 use crate::{
     RawEvent,
@@ -17,7 +18,7 @@ use crate::{
 const MAX_PACKED_BYTES: usize = 64 << 10;
 
 /// Separates the events of a row. JSON cannot contain it.
-const SEPARATOR: char = '\u{1e}';
+const SEPARATOR: &str = "\u{1e}";
 
 /// A part of a log, unverified.
 #[derive(Default)]
@@ -42,30 +43,34 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Inserts the log of a run that gets no more events.
-pub(super) fn insert_whole(
+/// Inserts the logs of runs that get no more events.
+pub(super) fn insert_logs<'l>(
     connection: &Connection,
-    run: i64,
-    log: &[RawEvent],
+    logs: impl Iterator<Item = (i64, &'l [RawEvent])> + Clone,
 ) -> SqliteResult<()> {
-    let bytes: usize = log.iter().map(|event| event.body.len() + 1).sum();
-    let (Some((last, earlier)), true) = (log.split_last(), bytes <= MAX_PACKED_BYTES) else {
-        return log
-            .iter()
-            .try_for_each(|event| insert(connection, run, event.seq, &event.body, &event.chain));
+    let is_short = |log: &[RawEvent]| {
+        let bytes: usize = log.iter().map(|event| event.body.len() + 1).sum();
+        bytes <= MAX_PACKED_BYTES
     };
-    let mut packed = String::with_capacity(bytes);
-    for event in earlier {
-        if !packed.is_empty() {
-            packed.push(SEPARATOR);
-        }
-        packed.push_str(&event.body);
+    let short = logs.clone().filter(|(_, log)| is_short(log));
+    let short = short.filter_map(|(run, log)| Some((run, log.split_last()?)));
+    let sql = "INSERT INTO events (place, body, chain, earlier)";
+    let mut rows = RowInserter::new(connection, sql, 4, short.clone().count());
+    for (run, (last, earlier)) in short {
+        let place = event_key(run, last.seq);
+        rows.add(&[&place, &last.body, &last.chain, &pack(earlier)])?;
     }
-    let earlier = (!earlier.is_empty()).then_some(packed);
-    connection
-        .prepare_cached("INSERT INTO events (place, body, chain, earlier) VALUES (?1, ?2, ?3, ?4)")?
-        .execute(params![event_key(run, last.seq), last.body, last.chain, earlier])?;
+    for (run, log) in logs.filter(|(_, log)| !is_short(log)) {
+        log.iter()
+            .try_for_each(|event| insert(connection, run, event.seq, &event.body, &event.chain))?;
+    }
     Ok(())
+}
+
+/// The text of the events before the last one of a log.
+fn pack(earlier: &[RawEvent]) -> Option<String> {
+    let bodies: Vec<&str> = earlier.iter().map(|event| event.body.as_str()).collect();
+    (!bodies.is_empty()).then(|| bodies.join(SEPARATOR))
 }
 
 /// Reads events after one sequence number and up to another.

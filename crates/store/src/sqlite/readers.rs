@@ -4,6 +4,7 @@
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
         mpsc::{self, Receiver, Sender},
     },
     thread::{self, JoinHandle},
@@ -18,37 +19,33 @@ use super::{
 };
 use crate::{Result, StoreError};
 
-/// Number of reader threads.
+/// Maximum number of reader threads.
 const READERS: usize = 4;
 
-/// A pool of reader threads.
+/// A pool of reader threads. A thread is started when all others have something to do.
 #[derive(Debug)]
 pub(super) struct ReaderPool {
+    location: SqliteLocation,
     queue: Option<Sender<ReadJob>>,
-    threads: Vec<JoinHandle<()>>,
+    jobs: Arc<Mutex<Receiver<ReadJob>>>,
+    /// Jobs that are queued or running.
+    pending: Arc<AtomicUsize>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 type ReadJob = Box<dyn FnOnce(&mut SqliteReader) + Send>;
 
 impl ReaderPool {
-    /// Starts the threads. Each opens its connection at the first read.
-    pub(super) fn start(location: &SqliteLocation) -> Result<ReaderPool> {
+    /// A pool without threads.
+    pub(super) fn new(location: &SqliteLocation) -> ReaderPool {
         let (queue, jobs) = mpsc::channel::<ReadJob>();
-        let jobs = Arc::new(Mutex::new(jobs));
-        let start = |number| {
-            let (jobs, mut reader) =
-                (jobs.clone(), SqliteReader { location: location.clone(), connection: None });
-            thread::Builder::new()
-                .name(format!("store-reader-{number}"))
-                .spawn(move || {
-                    while let Some(job) = next_job(&jobs) {
-                        job(&mut reader);
-                    }
-                })
-                .map_err(|error| StoreError::Unavailable(Box::new(error)))
-        };
-        let threads = (1..=READERS).map(start).collect::<Result<Vec<_>>>()?;
-        Ok(ReaderPool { queue: Some(queue), threads })
+        ReaderPool {
+            location: location.clone(),
+            queue: Some(queue),
+            jobs: Arc::new(Mutex::new(jobs)),
+            pending: Arc::default(),
+            threads: Mutex::default(),
+        }
     }
 
     /// Runs a read job. The job sees one consistent snapshot.
@@ -57,28 +54,66 @@ impl ReaderPool {
         job: impl FnOnce(&Connection) -> SqliteResult<T> + Send + 'static,
     ) -> Result<T> {
         let (reply, response) = oneshot::channel();
-        let job: ReadJob = Box::new(move |reader| {
-            let _ = reply.send(reader.read(job));
-        });
-        self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())?;
+        let pending = self.pending.clone();
+        self.send(Box::new(move |reader| {
+            let result = reader.read(job);
+            // Before the reply: the next job of this caller needs no other thread.
+            pending.fetch_sub(1, Ordering::Relaxed);
+            let _ = reply.send(result);
+        }))?;
         response.await.map_err(|_| closed_error())?
     }
 
     /// Shrinks the file.
     pub(super) async fn vacuum(&self) -> Result<()> {
         let (reply, response) = oneshot::channel();
-        let job: ReadJob = Box::new(move |reader| {
-            let _ = reply.send(open::vacuum(&reader.location));
-        });
-        self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())?;
+        let pending = self.pending.clone();
+        self.send(Box::new(move |reader| {
+            let result = open::vacuum(&reader.location);
+            pending.fetch_sub(1, Ordering::Relaxed);
+            let _ = reply.send(result);
+        }))?;
         response.await.map_err(|_| closed_error())?
+    }
+
+    fn send(&self, job: ReadJob) -> Result<()> {
+        let pending = self.pending.fetch_add(1, Ordering::Relaxed) + 1;
+        self.start_threads(pending)?;
+        self.queue.as_ref().ok_or_else(closed_error)?.send(job).map_err(|_| closed_error())
+    }
+
+    /// Starts a thread if there are fewer than jobs. The first one has to start.
+    fn start_threads(&self, pending: usize) -> Result<()> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that panicked is replaced.
+        threads.retain(|thread| !thread.is_finished());
+        if threads.len() >= pending.min(READERS) {
+            return Ok(());
+        }
+        let jobs = self.jobs.clone();
+        let mut reader = SqliteReader { location: self.location.clone(), connection: None };
+        let name = format!("store-reader-{}", threads.len() + 1);
+        let thread = thread::Builder::new().name(name).spawn(move || {
+            while let Some(job) = next_job(&jobs) {
+                job(&mut reader);
+            }
+        });
+        match thread {
+            Ok(thread) => threads.push(thread),
+            Err(error) if threads.is_empty() => {
+                return Err(StoreError::Unavailable(Box::new(error)));
+            }
+            Err(_) => {}
+        }
+        Ok(())
     }
 }
 
 impl Drop for ReaderPool {
     fn drop(&mut self) {
         drop(self.queue.take());
-        for thread in self.threads.drain(..) {
+        let threads = self.threads.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
             let _ = thread.join();
         }
     }

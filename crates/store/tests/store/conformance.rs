@@ -119,6 +119,7 @@ suite! {
         a_whole_run_equals_a_run_stored_step_by_step
         a_repeated_whole_run_is_stored_once
         a_whole_run_follows_earlier_runs
+        many_whole_runs_are_stored_at_once
         a_refused_whole_run_leaves_nothing_behind
         eight_tasks_store_one_whole_run_once
         a_watcher_is_woken_by_a_whole_run

@@ -174,6 +174,28 @@ pub(crate) async fn a_whole_run_follows_earlier_runs(store: Arc<impl ArchiveStor
     assert_eq!(store.session("s").await.expect("an answer").expect("there").records, 4);
 }
 
+pub(crate) async fn many_whole_runs_are_stored_at_once(store: Arc<impl ArchiveStore>) {
+    let names = |at: u64| (format!("s{}", at % 60), format!("r{at}"));
+    let all = (0..150).map(|at| {
+        let (session, run) = names(at);
+        unnumbered(whole(&session, &run))
+    });
+    let results = store.put_whole_runs(all.collect()).await;
+    for (at, result) in (0..).zip(results) {
+        let (session, run) = names(at);
+        let FinalizeResult::Recorded(row) = result.expect("kept") else {
+            panic!("run `{run}` was there")
+        };
+        assert_eq!((&row.id, &row.session, row.epoch), (&run, &session, at / 60 + 1));
+        assert_eq!(current(&*store, &run).await, row);
+        assert_eq!(verify_log(&*store, &run).await.expect("verified"), []);
+        let records = store.records(&session, 2 * (at / 60), 2).await.expect("records");
+        let ids: Vec<&str> = records.iter().map(|record| record.record.id.as_str()).collect();
+        assert_eq!(ids, [format!("{run}-a"), format!("{run}-b")]);
+    }
+    assert_eq!(store.examine().await.expect("examined"), [""; 0]);
+}
+
 pub(crate) async fn a_refused_whole_run_leaves_nothing_behind(store: Arc<impl ArchiveStore>) {
     put_new_run(&*store, whole("mine", "r0")).await;
     type Change = fn(&mut WholeRun);
