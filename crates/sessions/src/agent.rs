@@ -2,7 +2,7 @@
 
 use foxwedge_core::{CheckOptions, Format, Profile, RuleSet, Severity};
 
-use super::read_only::ReadOnlyAgent;
+use super::read_only_agent::ReadOnlyAgent;
 
 /// An agent, identified by the format of its session files. Forks share a format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]

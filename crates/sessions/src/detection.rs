@@ -6,7 +6,7 @@ use super::{
     SessionAgent,
     lines::lines,
     message_list,
-    read_only::{self, ReadOnlyAgent},
+    read_only_agent::{AGENT_FIELD, ReadOnlyAgent},
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text, field_value};
 
@@ -76,7 +76,7 @@ fn detect_record(source: &str, object: Span) -> AgentDetection {
         let agent = SessionAgent::parse(&store).filter(|agent| agent.is_in_database());
         return agent.map_or(AgentDetection::Unknown, AgentDetection::Known);
     }
-    if let Some(name) = field_text(source, object, read_only::AGENT_FIELD) {
+    if let Some(name) = field_text(source, object, AGENT_FIELD) {
         let agent = ReadOnlyAgent::ALL.into_iter().find(|agent| agent.name() == name);
         return agent.map_or(AgentDetection::Unknown, |agent| {
             AgentDetection::Known(SessionAgent::ReadOnly(agent))

@@ -90,6 +90,7 @@ mod nested_changes;
 mod gemini_history;
 mod gemini_cli;
 mod ai_sdk;
+mod read_only_agent;
 mod read_only;
 mod row_fields;
 mod row_copy;
@@ -115,7 +116,7 @@ pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;
 pub use new_session::{NewSessionFacts, NewSessionFile, write_new_session};
 pub use nodes::{OmittedRecords, RecordNode};
-pub use read_only::ReadOnlyAgent;
+pub use read_only_agent::ReadOnlyAgent;
 pub use rewritten_file::RewrittenFile;
 pub use rows::{DatabaseRow, RowChange, RowPayload, read_rows, row_changes, write_rows};
 pub use store_tables::{

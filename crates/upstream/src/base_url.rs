@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::Uri;
 
-use crate::{SecretText, http::ClientIdentity};
+use crate::{SecretText, client_identity::ClientIdentity};
 
 /// A network address. Only the configuration sets one, never a request.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -49,12 +49,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode};
 
+pub use crate::client_identity::ClientIdentity;
 pub use client::HttpClient;
 pub use error::{HttpError, HttpErrorKind, HttpStage, RequestDelivery};
 pub use incoming::{IncomingBody, LocalBody};
 pub use proxy::{NO_PROXY_VARIABLES, NoProxyRule, ProxyRules, ProxyServer, proxy_variable};
 pub(crate) use request::host_header;
-pub use tls::{ClientIdentity, TrustedRoots};
+pub use tls::TrustedRoots;
 
 /// How the network is reached. Nothing here reads the environment: the caller does.
 #[derive(Clone, Debug, Default)]

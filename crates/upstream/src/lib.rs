@@ -26,10 +26,12 @@
 //! # }
 //! ```
 
+mod client_identity;
 mod base_url;
 mod counted_list;
 pub mod http;
 pub mod model;
+mod request_path;
 mod platform;
 mod repair_change;
 mod retry_repair;

@@ -9,7 +9,7 @@ use foxwedge_core::Format;
 use foxwedge_formats::{change_fields, text};
 use http::{HeaderName, header};
 
-use crate::send::{UpstreamOperation, request_path::escape_segment};
+use crate::request_path::{UpstreamOperation, escape_segment};
 
 /// A cloud between us and the provider of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,6 +1,5 @@
 //! Sends requests to upstreams: address, headers, authorization and retries.
 
-pub(crate) mod request_path;
 mod breaker;
 mod budget;
 mod headers;
@@ -21,8 +20,10 @@ use crate::{
         ModelCall,
         aws_signature::{BEDROCK_SERVICE, SignedParts},
     },
+    request_path::request_path,
 };
 
+pub use crate::request_path::UpstreamOperation;
 pub use breaker::CircuitBreaker;
 pub use budget::RetryBudget;
 pub use headers::{is_stream, response_headers};
@@ -72,15 +73,6 @@ pub struct ForwardedRequest<'a> {
     pub client_key: Option<&'a ClientKey>,
 }
 
-/// What is requested from an upstream.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UpstreamOperation {
-    /// A reply.
-    Generate,
-    /// The number of tokens in the request.
-    CountTokens,
-}
-
 /// A client's own key.
 #[derive(Clone, Debug)]
 pub struct ClientKey {
@@ -117,7 +109,7 @@ pub async fn send_once(
     let platform = upstream.platform.as_ref();
     let mut path = platform
         .and_then(|platform| platform.request_path(version, call))
-        .unwrap_or_else(|| request_path::request_path(version, operation, format, model, stream));
+        .unwrap_or_else(|| request_path(version, operation, format, model, stream));
     if let UpstreamTransport::Network(target) = &upstream.transport {
         path.insert_str(0, &target.prefix);
     }

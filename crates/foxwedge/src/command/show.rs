@@ -51,7 +51,9 @@ pub(crate) fn run(args: ShowArgs) -> anyhow::Result<ExitCode> {
     let nodes =
         session_document::session(&document).map_or_else(Vec::new, |session| session.nodes());
     pager::write_paged(|out| write(out, &args, &loaded, &view, &document, &nodes))?;
-    if !view.edits.is_empty() && loaded.path().is_some() {
+    let is_fixable = session_document::session(&document)
+        .is_none_or(|session| session.agent.read_only_reason().is_none());
+    if is_fixable && !view.edits.is_empty() && loaded.path().is_some() {
         let name = loaded.command_name();
         output::write_stderr(&format_help(&format!(
             "`foxwedge fix {name}` writes this to the file"

@@ -1,13 +1,20 @@
-//! The request path of each provider API.
+//! What is requested from an upstream, and the path for it in each provider's API.
 
 use std::fmt::Write as _;
 
 use foxwedge_core::Format;
 
-use super::UpstreamOperation;
+/// What is requested from an upstream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpstreamOperation {
+    /// A reply.
+    Generate,
+    /// The number of tokens in the request.
+    CountTokens,
+}
 
 /// The path after the prefix of a base URL.
-pub(super) fn request_path(
+pub(crate) fn request_path(
     version: &str,
     operation: UpstreamOperation,
     format: Format,
