@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     HttpReply, api_request::ApiRequest, error, gateway_state::GatewayState,
-    response_body::ResponseBody, session::named_session_id,
+    node_forward::forward_to_owner, response_body::ResponseBody, session::named_session_id,
 };
 
 pub(super) async fn events(
@@ -59,6 +59,12 @@ async fn stream(
     let row = lookup::visible_run(app, request, id).await?;
     if request.method == Method::HEAD {
         return Ok(reply(request, format, ResponseBody::full("")));
+    }
+    // Text that is not stored is on the node that works on the run.
+    if app.engine.recorder().live_text().is_some()
+        && let Some(reply) = forward_to_owner(app, request, &row).await
+    {
+        return Ok(reply);
     }
     let replay = request.flag("replay")?.unwrap_or(false);
     if has_ended(&row) && format == UiFormat::AiSdk && after.is_none() && !replay {

@@ -14,6 +14,7 @@ use crate::{
     api_request::ApiRequest,
     error,
     gateway_state::GatewayState,
+    node_forward::forward_to_owner,
     response_body::{JSON, ResponseBody},
 };
 
@@ -36,6 +37,9 @@ pub(super) async fn stop(
     }
     if app.engine.stop_run(id) {
         return wait_until_ended(app, request, row).await;
+    }
+    if let Some(reply) = forward_to_owner(app, request, &row).await {
+        return Ok(reply);
     }
     let payload = EventPayload::Stop(StopRequest { grace: 0 });
     let result =

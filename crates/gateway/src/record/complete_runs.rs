@@ -42,7 +42,8 @@ pub(super) fn count_complete(commands: &[RecordCommand]) -> usize {
             | (
                 RecordCommand::ExpireCalls(..)
                 | RecordCommand::MarkInterrupted(_)
-                | RecordCommand::ForgetRun(_),
+                | RecordCommand::ForgetRun(_)
+                | RecordCommand::AdoptRun(..),
                 _,
             ) => break,
         }
@@ -100,7 +101,8 @@ impl SessionWriter {
                     }
                     RecordCommand::ExpireCalls(..)
                     | RecordCommand::MarkInterrupted(_)
-                    | RecordCommand::ForgetRun(_) => {}
+                    | RecordCommand::ForgetRun(_)
+                    | RecordCommand::AdoptRun(..) => {}
                 }
             }
         }
