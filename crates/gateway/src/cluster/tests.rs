@@ -75,6 +75,13 @@ async fn a_conversation_goes_on_at_another_node() {
     let again = SessionQuery { chain: &[20, 21, 22], ..named };
     let (again, ()) = tokio::join!(acquire(&two, again), async { drop(mine) });
     assert_eq!(&**again.session(), "mine");
+    // A client may name a reply before its session is released.
+    let mut first = acquire(&one, chain(&[30])).await;
+    first.commit_reply(31, &[], Some("resp_1"), None);
+    let id = first.session().clone();
+    let reply = SessionQuery { selector: SessionSelector::Reply("resp_1"), ..chain(&[32]) };
+    let (next, ()) = tokio::join!(acquire(&two, reply), async { drop(first) });
+    assert_eq!((next.session(), next.match_kind()), (&id, SessionMatchKind::Reply));
 }
 
 #[tokio::test]

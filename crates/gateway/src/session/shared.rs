@@ -198,8 +198,15 @@ impl SharedFacts {
     }
 
     /// Whether the request seems to continue a reply that is still in progress: the longest known
-    /// part of its history is a request and no reply.
+    /// part of its history is a request and no reply, or nobody knows the reply that it names yet.
     fn continues_in_progress(&self, query: &SessionQuery<'_>) -> bool {
+        match query.selector {
+            SessionSelector::SessionId(_) => return false,
+            SessionSelector::Reply(id) => {
+                return !self.0.contains_key(&digest_entry_key(reply_key(id, query.scope)));
+            }
+            SessionSelector::Name(_) | SessionSelector::CacheKey(_) | SessionSelector::None => {}
+        }
         // The last digest is that of the request itself.
         let earlier = query.prefix_keys().skip(1).take(MAX_DIGESTS);
         let newest = earlier.map(digest_entry_key).find_map(|key| self.0.get(&key));
@@ -283,9 +290,7 @@ impl SessionIndex {
             }
             (RetryMark::Retry | RetryMark::First | RetryMark::Ignored, _) => {}
         }
-        let by_history =
-            !matches!(query.selector, SessionSelector::SessionId(_) | SessionSelector::Reply(_));
-        if may_wait && by_history && facts.continues_in_progress(query) {
+        if may_wait && facts.continues_in_progress(query) {
             return SharedPlan::WaitForReply;
         }
         let mut table = facts.table(now, now_ms);

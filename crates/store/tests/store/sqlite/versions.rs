@@ -95,9 +95,12 @@ const BACK_TO_TWO: &str = "
     DROP TABLE shared;
     PRAGMA user_version = 2;";
 
+/// Converts a file back to the format of version 3.
+const BACK_TO_THREE: &str = "DROP TABLE shared; PRAGMA user_version = 3;";
+
 #[tokio::test]
 async fn files_of_earlier_versions_are_migrated_with_all_data() {
-    for earlier_version in [BACK_TO_ONE, BACK_TO_TWO] {
+    for earlier_version in [BACK_TO_ONE, BACK_TO_TWO, BACK_TO_THREE] {
         let folder = Temporary::folder();
         let path = folder.path("store.db");
         let store = SqliteStore::open(&path).await.expect("a store");
