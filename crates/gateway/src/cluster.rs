@@ -19,7 +19,7 @@ use tokio::{
         mpsc::{self, UnboundedReceiver, UnboundedSender},
     },
     task::{JoinHandle, JoinSet},
-    time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
 };
 
 use crate::{
@@ -42,8 +42,6 @@ const PRUNE_EVERY_BEATS: u32 = 20;
 const HOLD_MILLIS: u64 = 86_400_000;
 /// How often a waiting request looks again: the shortest and the longest pause.
 const LOOK_PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
-/// How long a request waits for a reply that it seems to continue.
-const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 /// How many sessions are released at the same time.
 const PARALLEL_RELEASES: usize = 8;
 /// How long to wait before a release is tried again.
@@ -109,18 +107,18 @@ impl GatewayCluster {
         may_forward: bool,
     ) -> Result<SessionMatch> {
         let shared = &self.shared;
-        let began = Instant::now();
+        // Without the time that the store takes: while it is away, no node can release anything.
+        let mut waited = Duration::ZERO;
         let mut pause = LOOK_PAUSES.0;
         loop {
             let released = shared.released.notified();
             let facts = SharedFacts::new(shared.store.entries(lookup_keys(&query)).await?);
-            let may_wait = began.elapsed() < REPLY_PATIENCE;
             let is_busy = match shared.sessions.plan_shared(
                 &query,
                 &facts,
                 &shared.node,
                 may_forward,
-                may_wait,
+                waited,
             ) {
                 SharedPlan::Take(claim) => {
                     if may_forward && let Some(address) = shared.agent_address(&claim).await? {
@@ -137,16 +135,15 @@ impl GatewayCluster {
                 SharedPlan::Wait => true,
                 SharedPlan::WaitForReply => false,
             };
-            let deadline = match shared.sessions.busy_policy() {
-                BusyPolicy::Wait(max_wait) => began + max_wait,
+            match shared.sessions.busy_policy() {
+                BusyPolicy::Wait(max_wait) if waited >= max_wait => return Ok(SessionMatch::Busy),
                 BusyPolicy::Refuse if is_busy => return Ok(SessionMatch::Busy),
-                BusyPolicy::Refuse => began + REPLY_PATIENCE,
-            };
-            if Instant::now() >= deadline {
-                return Ok(SessionMatch::Busy);
+                BusyPolicy::Wait(_) | BusyPolicy::Refuse => {}
             }
+            let began = Instant::now();
             // Another node may release the session, too: look again in any case.
-            let _ = timeout_at(deadline.min(Instant::now() + pause), released).await;
+            let _ = timeout(pause, released).await;
+            waited += began.elapsed();
             pause = (2 * pause).min(LOOK_PAUSES.1);
         }
     }

@@ -25,6 +25,11 @@ use crate::{config, record::unix_millis};
 
 /// How many of the newest messages of a conversation are looked up.
 const MAX_DIGESTS: usize = 1_000;
+/// How long a request waits for a reply that it seems to continue. After this time, a node that was
+/// killed is gone.
+const REPLY_PATIENCE: Duration = Duration::from_secs(6);
+/// How long a request waits for a reply that it names and nobody knows.
+const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// The value of a digest after which a reply is in progress.
 const IN_PROGRESS: &[u8] = b"?";
 
@@ -199,17 +204,19 @@ impl SharedFacts {
 
     /// Whether the request seems to continue a reply that is still in progress: the longest known
     /// part of its history is a request and no reply, or nobody knows the reply that it names yet.
-    fn continues_in_progress(&self, query: &SessionQuery<'_>) -> bool {
+    fn continues_in_progress(&self, query: &SessionQuery<'_>, waited: Duration) -> bool {
         match query.selector {
             SessionSelector::SessionId(_) => return false,
             SessionSelector::Reply(id) => {
-                return !self.0.contains_key(&digest_entry_key(reply_key(id, query.scope)));
+                let key = digest_entry_key(reply_key(id, query.scope));
+                return waited < NAME_PATIENCE && !self.0.contains_key(&key);
             }
             SessionSelector::Name(_) | SessionSelector::CacheKey(_) | SessionSelector::None => {}
         }
         // The last digest is that of the request itself.
         let earlier = query.prefix_keys().skip(1).take(MAX_DIGESTS);
         let newest = earlier.map(digest_entry_key).find_map(|key| self.0.get(&key));
+        let newest = newest.filter(|_| waited < REPLY_PATIENCE);
         newest.is_some_and(|entry| {
             entry.value == IN_PROGRESS && entry.link.as_ref().is_some_and(|key| self.is_held(key))
         })
@@ -257,14 +264,14 @@ impl SharedSession {
 
 impl SessionIndex {
     /// Plans a request by what the nodes know. `may_forward`: another node may answer it.
-    /// `may_wait`: it has not waited long for a reply that it seems to continue.
+    /// `waited`: how long it has waited.
     pub(crate) fn plan_shared(
         &self,
         query: &SessionQuery<'_>,
         facts: &SharedFacts,
         node: &str,
         may_forward: bool,
-        may_wait: bool,
+        waited: Duration,
     ) -> SharedPlan {
         let (now, now_ms, config) = (Instant::now(), unix_millis(), &self.0.config);
         let own_node = node_key(node);
@@ -290,7 +297,7 @@ impl SessionIndex {
             }
             (RetryMark::Retry | RetryMark::First | RetryMark::Ignored, _) => {}
         }
-        if may_wait && facts.continues_in_progress(query) {
+        if facts.continues_in_progress(query, waited) {
             return SharedPlan::WaitForReply;
         }
         let mut table = facts.table(now, now_ms);
