@@ -46,6 +46,15 @@ async fn acquire(node: &GatewayCluster, query: SessionQuery<'_>) -> SessionGuard
     }
 }
 
+async fn kill(node: &GatewayCluster) {
+    let tasks = lock(&node.tasks).take();
+    tasks.into_iter().for_each(|(beats, publisher)| {
+        beats.abort();
+        publisher.abort();
+    });
+    node.shared.beat(0).await.expect("written");
+}
+
 fn cached_reply() -> CachedReply {
     let (status, headers) = (http::StatusCode::OK, http::HeaderMap::new());
     CachedReply { status, headers, body: "words".into() }
@@ -87,6 +96,7 @@ async fn a_conversation_goes_on_at_another_node() {
 #[tokio::test]
 async fn a_session_of_a_node_that_is_gone_is_free() {
     let store = store().await;
+    let three = join(&store, "three").await;
     let (one, two) = (join(&store, "one").await, join(&store, "two").await);
     let mut first = acquire(&one, chain(&[1])).await;
     first.commit_reply(2, &[], None, None);
@@ -96,15 +106,19 @@ async fn a_session_of_a_node_that_is_gone_is_free() {
     assert_eq!(held.session(), &id);
     // It is killed: nothing is released, and it no longer shows that it is alive.
     std::mem::forget(held);
-    let tasks = lock(&one.tasks).take();
-    tasks.into_iter().for_each(|(beats, publisher)| {
-        beats.abort();
-        publisher.abort();
-    });
-    one.shared.beat(0).await.expect("written");
+    kill(&one).await;
     let taken = acquire(&two, chain(&[1, 2, 3])).await;
     assert_eq!((taken.session(), taken.match_kind()), (&id, SessionMatchKind::Prefix));
     assert!(taken.shared_claim().is_some_and(|claim| claim.is_orphaned));
+    drop(taken);
+    // A client that got the first reply of a session, which was not released, goes on in it, too.
+    let mut first = acquire(&three, chain(&[40])).await;
+    first.commit_reply(41, &[], None, None);
+    let id = first.session().clone();
+    std::mem::forget(first);
+    kill(&three).await;
+    let next = acquire(&two, chain(&[40, 41, 42])).await;
+    assert_eq!((next.session(), next.match_kind()), (&id, SessionMatchKind::Prefix));
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 use super::{
     CachedReply, RequestOrigin, RetryMark, SessionGuard, SessionIndex, SessionQuery,
     SessionSelector,
-    keys::{digest_key, reply_key},
+    keys::{digest_key, owner_key, reply_key},
     prefix_index::{PrefixIndex, PrefixNode},
     replay_cache::{ReplayCache, ReplayLookup},
     session_ids::{hashed_session_id, named_session_id},
@@ -146,6 +146,12 @@ impl SharedFacts {
         self.0.get(key).is_some_and(is_held)
     }
 
+    /// Whether the node that has this session was killed.
+    fn is_orphaned(&self, key: &str) -> bool {
+        let holder = self.0.get(key).and_then(|entry| entry.holder.as_ref());
+        holder.is_some_and(|holder| !holder.is_alive)
+    }
+
     /// The table of the sessions that concern a request.
     fn table(&self, now: Instant, now_ms: u64) -> SessionTable {
         let mut table = SessionTable {
@@ -159,8 +165,8 @@ impl SharedFacts {
         for (key, entry) in &self.0 {
             let Some(id) = key.strip_prefix("session ") else { continue };
             let known = serde_json::from_slice::<SharedSession>(&entry.value).ok();
-            // A session that is taken for the first time has no state yet.
-            if known.is_none() && !is_held(entry) {
+            // A session that is taken for the first time has no state yet, nor if its node was killed.
+            if known.is_none() && entry.holder.is_none() {
                 continue;
             }
             let serial = table.create_session(id.into(), None, now);
@@ -178,8 +184,16 @@ impl SharedFacts {
             let Some(linked) = serial(&table, entry.link.as_deref()) else { continue };
             match key.split_once(' ') {
                 Some(("digest", digest)) => {
-                    let number =
-                        std::str::from_utf8(&entry.value).ok().and_then(|it| it.parse().ok());
+                    let number = match entry.value == IN_PROGRESS {
+                        // The reply of a node that was killed, if there was one, was the newest.
+                        true if entry.link.as_ref().is_some_and(|key| self.is_orphaned(key)) => {
+                            table.sessions.get(&linked).map(|session| session.newest)
+                        }
+                        true => None,
+                        false => {
+                            std::str::from_utf8(&entry.value).ok().and_then(|it| it.parse().ok())
+                        }
+                    };
                     let digest = u64::from_str_radix(digest, 16).ok();
                     if let (Some(digest), Some(number)) = (digest, number) {
                         table.prefixes.put(digest, PrefixNode { session: linked, number });
@@ -213,8 +227,9 @@ impl SharedFacts {
             }
             SessionSelector::Name(_) | SessionSelector::CacheKey(_) | SessionSelector::None => {}
         }
-        // The last digest is that of the request itself.
-        let earlier = query.prefix_keys().skip(1).take(MAX_DIGESTS);
+        // The last digest is that of the request itself. A retry waits for the reply to it.
+        let own = usize::from(query.retry_mark != RetryMark::Retry);
+        let earlier = query.prefix_keys().skip(own).take(MAX_DIGESTS);
         let newest = earlier.map(digest_entry_key).find_map(|key| self.0.get(&key));
         let newest = newest.filter(|_| waited < REPLY_PATIENCE);
         newest.is_some_and(|entry| {
@@ -312,6 +327,11 @@ impl SessionIndex {
         let key = session_key(&session.id);
         let entry = facts.0.get(&key);
         let found = facts.session(&key).map(|(_, found)| found);
+        if found.is_none() && session.owner.is_none() {
+            // Its node was killed before the first reply was released.
+            session.owner = Some(owner_key(query.owner));
+            session.is_issued = matches!(query.selector, SessionSelector::None);
+        }
         // The client has received the newest reply: a retry of its request is another client's.
         let confirmed = found.as_ref().and_then(|found| found.unconfirmed_reply.clone());
         if session.unconfirmed_reply.is_none() {
@@ -402,9 +422,8 @@ impl SessionIndex {
 
     /// Whether an entry is that of an unnamed session of this owner.
     pub(crate) fn is_issued_to(entry: &SharedEntry, owner: &str) -> bool {
-        serde_json::from_slice::<SharedSession>(&entry.value).is_ok_and(|session| {
-            session.is_issued && session.owner == Some(super::keys::owner_key(owner))
-        })
+        serde_json::from_slice::<SharedSession>(&entry.value)
+            .is_ok_and(|session| session.is_issued && session.owner == Some(owner_key(owner)))
     }
 }
 
