@@ -4,7 +4,6 @@
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use foxwedge_store::{RunRow, RunState};
 use foxwedge_upstream::{
     AddressPolicy, BaseUrlStyle,
     http::{HttpClient, HttpRequest, HttpSettings, IncomingBody},
@@ -13,8 +12,7 @@ use foxwedge_upstream::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, header};
 
 use crate::{
-    BodyError, GatewayBody, HttpReply, api_request::ApiRequest, body::BodyStream,
-    gateway_state::GatewayState, request_id, response_body::ResponseBody,
+    BodyError, GatewayBody, HttpReply, body::BodyStream, request_id, response_body::ResponseBody,
 };
 
 /// Marks a request that was forwarded. It is not forwarded a second time.
@@ -81,30 +79,6 @@ pub(crate) async fn forward_to_node(
     });
     *response.headers_mut() = headers;
     Some(response)
-}
-
-/// Lets the node that works on a run answer, if that is another one and it is alive.
-pub(crate) async fn forward_to_owner(
-    app: &GatewayState,
-    request: &ApiRequest<'_>,
-    row: &RunRow,
-) -> Option<HttpReply> {
-    let cluster = app.engine.cluster()?;
-    let headers = request.client_headers.filter(|headers| !headers.contains_key(NODE_HEADER))?;
-    let owner = row.lease.as_ref().filter(|_| row.state == RunState::Open)?;
-    let address = cluster.address_of(&owner.owner).await?;
-    let path = match request.query {
-        Some(query) => format!("{}?{query}", request.path),
-        None => request.path.to_owned(),
-    };
-    let call = ForwardedCall {
-        method: request.method.clone(),
-        path: &path,
-        headers,
-        body: request.body.clone(),
-        id: request.id,
-    };
-    forward_to_node(cluster.client(), &address, call).await
 }
 
 /// The body of another node's reply, unchanged.

@@ -27,7 +27,7 @@ mod tests;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -42,7 +42,7 @@ use crate::{
     GuardedRequest,
     config::{self, ContentRecording, GuardMode},
     metrics::{DroppedItem, Metrics},
-    ordered_id::OrderedId,
+    ordered_id::{OrderedId, unix_millis},
     session::{SessionHead, SharedRun},
 };
 use live_text::LiveText;
@@ -356,12 +356,6 @@ impl RecorderShared {
             annotations: annotations::annotations_for(start.guarded, turn),
         }
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn unix_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A random number of the system, or else the time.

@@ -19,6 +19,7 @@ mod replay_cache;
 mod table;
 mod shared;
 mod shared_claim;
+mod shared_entries;
 
 use std::{
     collections::HashMap,
@@ -43,10 +44,9 @@ pub use query::{
 pub use replay_cache::CachedReply;
 pub(crate) use session_ids::{LONGEST_NAME, is_session_name, named_session_id};
 pub use session_ids::{SessionScope, conversation_scope};
-pub(crate) use shared::{
-    SharedFacts, SharedGuardQuery, SharedPlan, SharedRun, lookup_keys, session_key,
-};
+pub(crate) use shared::{SharedFacts, SharedGuardQuery, SharedPlan, lookup_keys};
 pub(crate) use shared_claim::{SharedClaim, SharedRelease};
+pub(crate) use shared_entries::{SharedRun, session_key};
 
 /// The result of a session lookup.
 #[derive(Debug)]

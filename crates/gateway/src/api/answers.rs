@@ -5,10 +5,11 @@ use foxwedge_store::RunState;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::owner::forward_to_owner;
 use super::{json_reply as reply, lookup};
 use crate::{
     HttpReply, api_request::ApiRequest, decisions::DecisionClaim, error,
-    gateway_state::GatewayState, node_forward::forward_to_owner,
+    gateway_state::GatewayState,
 };
 
 /// The body of a decision.

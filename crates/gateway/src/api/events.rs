@@ -9,13 +9,14 @@ use foxwedge_run::{
 use foxwedge_store::{FeedItem, ListFilter, ListPage, RunRow, RunState, Store};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 
+use super::owner::forward_to_owner;
 use super::{
     follow::{FollowTarget, FrameEncoding, RunEventsBody},
     lookup, store_error,
 };
 use crate::{
     HttpReply, api_request::ApiRequest, error, gateway_state::GatewayState,
-    node_forward::forward_to_owner, response_body::ResponseBody, session::named_session_id,
+    response_body::ResponseBody, session::named_session_id,
 };
 
 pub(super) async fn events(

@@ -8,13 +8,13 @@ use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::owner::forward_to_owner;
 use super::{lookup, shape, store_error};
 use crate::{
     HttpReply,
     api_request::ApiRequest,
     error,
     gateway_state::GatewayState,
-    node_forward::forward_to_owner,
     response_body::{JSON, ResponseBody},
 };
 

@@ -8,7 +8,6 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use foxwedge_store::{EntryHold, EntryWrite, SharedEntry, node_key};
-use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
 use super::{
@@ -19,9 +18,13 @@ use super::{
     replay_cache::{ReplayCache, ReplayLookup},
     session_ids::{hashed_session_id, named_session_id},
     shared_claim::{SharedClaim, SharedRelease},
-    table::{IndexedSession, SessionTable},
+    shared_entries::{
+        SharedSession, digest_entry_key, main_key, millis, opening_key, removal, reply_entry_key,
+        session_key,
+    },
+    table::SessionTable,
 };
-use crate::{config, record::unix_millis};
+use crate::{config, ordered_id::unix_millis};
 
 /// How many of the newest messages of a conversation are looked up.
 const MAX_DIGESTS: usize = 1_000;
@@ -32,36 +35,6 @@ const REPLY_PATIENCE: Duration = Duration::from_secs(6);
 const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// The value of a digest after which a reply is in progress.
 const IN_PROGRESS: &[u8] = b"?";
-
-/// What nodes know about a session.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct SharedSession {
-    owner: Option<u64>,
-    is_issued: bool,
-    pub(super) newest: u32,
-    pub(super) used: bool,
-    /// The fingerprint of the newest reply that its client has not confirmed yet.
-    pub(super) unconfirmed_reply: Option<String>,
-    has_tools: bool,
-    pub(super) results_due: Option<u64>,
-    pub(super) at: u64,
-    /// The node that had the session last.
-    pub(crate) node: String,
-    /// The run that waits for tool results.
-    pub(crate) waiting: Option<SharedRun>,
-    /// Whether a live agent of that node belongs to the session.
-    pub(crate) has_agent: bool,
-}
-
-/// A run that waits for tool results, on whichever node they arrive.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct SharedRun {
-    pub(crate) run: String,
-    pub(crate) turn: u32,
-    pub(crate) calls: Vec<String>,
-    /// When the wait times out, in milliseconds since 1970.
-    pub(crate) due: u64,
-}
 
 /// The entries that concern a request.
 pub(crate) struct SharedFacts(HashMap<String, SharedEntry>);
@@ -99,36 +72,6 @@ pub(crate) fn lookup_keys(query: &SessionQuery<'_>) -> Vec<String> {
     keys.extend(query.traits.opening.map(opening_key));
     keys.extend(query.prefix_keys().take(MAX_DIGESTS).map(digest_entry_key));
     keys
-}
-
-/// The key of a session's entry.
-pub(crate) fn session_key(id: &str) -> String {
-    format!("session {id}")
-}
-
-/// The session that has continued a named one.
-fn main_key(id: &str) -> String {
-    format!("main {id}")
-}
-
-pub(super) fn digest_entry_key(key: u64) -> String {
-    format!("digest {key:016x}")
-}
-
-fn opening_key(opening: u128) -> String {
-    format!("opening {opening:032x}")
-}
-
-pub(super) fn reply_entry_key(fingerprint: u128) -> String {
-    format!("reply {fingerprint:032x}")
-}
-
-pub(super) fn removal(key: String) -> EntryWrite {
-    EntryWrite { key, value: Vec::new(), link: None, ttl: 0 }
-}
-
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl SharedFacts {
@@ -240,41 +183,6 @@ impl SharedFacts {
 
 fn is_held(entry: &SharedEntry) -> bool {
     entry.holder.as_ref().is_some_and(|holder| holder.is_alive)
-}
-
-impl SharedSession {
-    /// Copies the state to a table.
-    fn fill(&self, session: &mut IndexedSession, now: Instant, now_ms: u64) {
-        session.owner = self.owner;
-        session.is_issued = self.is_issued;
-        session.newest = self.newest;
-        session.used = self.used;
-        session.has_tools = self.has_tools;
-        let fingerprint = self.unconfirmed_reply.as_deref();
-        session.unconfirmed_reply =
-            fingerprint.and_then(|digits| u128::from_str_radix(digits, 16).ok());
-        let left = self.results_due.and_then(|due| due.checked_sub(now_ms));
-        session.results_due = left.map(|left| now + Duration::from_millis(left));
-        let age = Duration::from_millis(now_ms.saturating_sub(self.at));
-        session.at = now.checked_sub(age).unwrap_or(now);
-    }
-
-    /// The state in a table, for the node that takes the session.
-    fn of(session: &IndexedSession, node: &str, now_ms: u64) -> SharedSession {
-        SharedSession {
-            owner: session.owner,
-            is_issued: session.is_issued,
-            newest: session.newest,
-            used: session.used,
-            unconfirmed_reply: session.unconfirmed_reply.map(|it| format!("{it:032x}")),
-            has_tools: session.has_tools,
-            results_due: None,
-            at: now_ms,
-            node: node.to_owned(),
-            waiting: None,
-            has_agent: false,
-        }
-    }
 }
 
 impl SessionIndex {

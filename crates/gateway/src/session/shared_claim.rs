@@ -7,9 +7,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     SessionMatchKind,
-    shared::{SharedSession, digest_entry_key, millis, removal, reply_entry_key},
+    shared_entries::{SharedSession, digest_entry_key, millis, removal, reply_entry_key},
 };
-use crate::record::unix_millis;
+use crate::ordered_id::unix_millis;
 
 /// A session that is about to be taken, or is held.
 #[derive(Debug)]
