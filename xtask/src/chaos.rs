@@ -13,7 +13,7 @@ struct ChaosCampaign {
     rounds: u64,
 }
 
-const CAMPAIGNS: [ChaosCampaign; 7] = [
+const CAMPAIGNS: [ChaosCampaign; 8] = [
     store("kills", "kills::", "FOXWEDGE_KILLS", 500),
     store("cuts", "cuts::", "FOXWEDGE_CUTS", 200_000),
     store("flips", "pages::", "FOXWEDGE_FLIPS", 50_000),
@@ -24,6 +24,10 @@ const CAMPAIGNS: [ChaosCampaign; 7] = [
     ChaosCampaign {
         place: ["foxwedge", "serve", "kills::"],
         ..store("gateway", "", "FOXWEDGE_SERVE_KILLS", 200)
+    },
+    ChaosCampaign {
+        place: ["foxwedge", "serve", "nodes::"],
+        ..store("nodes", "", "FOXWEDGE_NODES", 24)
     },
 ];
 

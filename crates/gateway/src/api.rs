@@ -8,6 +8,7 @@ mod details;
 mod events;
 mod follow;
 mod stop;
+mod owner;
 mod answers;
 mod repairs;
 mod documents;

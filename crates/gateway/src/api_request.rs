@@ -21,6 +21,8 @@ pub(crate) struct ApiRequest<'a> {
     pub(crate) query: Option<&'a str>,
     /// Headers; credentials are already removed.
     pub(crate) headers: &'a HeaderMap,
+    /// Headers as the client sent them, where another node may have to answer.
+    pub(crate) client_headers: Option<&'a HeaderMap>,
     /// The authenticated client.
     pub(crate) principal: &'a Principal,
     /// Request body, decompressed.

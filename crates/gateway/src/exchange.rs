@@ -26,8 +26,10 @@ use crate::{
     ApiError, ApiErrorKind, GatewayEndpoint, GatewayRequest, GatewayResponse, GuardAction,
     RequestSummary,
     active_config::{ActiveConfig, ConfigCell},
+    cluster::GatewayCluster,
     config::GatewayConfig,
     metrics::Metrics,
+    node_forward::NODE_HEADER,
     record::{GatewayRecorder, RecordingStart},
     session::{
         SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery, SessionSelector,
@@ -60,6 +62,8 @@ pub(crate) struct EngineShared {
     /// Earlier response items that clients may refer to by id.
     response_items: ResponseItemCache,
     pub(crate) sessions: SessionIndex,
+    /// The other gateways, where the store is shared.
+    pub(crate) cluster: Option<GatewayCluster>,
     pub(crate) agents: AgentPool,
     pub(crate) recorder: GatewayRecorder,
     pub(crate) metrics: Metrics,
@@ -109,8 +113,8 @@ impl GatewayEngine {
         let metrics = Metrics::new();
         let sessions = SessionIndex::new(config.sessions);
         let (recorder, heads) = GatewayRecorder::start_as(
-            node_id,
-            store,
+            node_id.clone(),
+            store.clone(),
             config.record,
             config.sessions,
             metrics.clone(),
@@ -126,6 +130,19 @@ impl GatewayEngine {
         {
             agents.sweep().await;
         }
+        let cluster = match store.is_shared() {
+            true => Some(
+                GatewayCluster::join(
+                    store,
+                    node_id,
+                    sessions.clone(),
+                    recorder.clone(),
+                    agents.clone(),
+                )
+                .await?,
+            ),
+            false => None,
+        };
         let response_items = ResponseItemCache::new(config.sessions.reply_cache);
         let inner = Arc::new(EngineShared {
             config: ConfigCell::new(active),
@@ -133,6 +150,7 @@ impl GatewayEngine {
             summaries: Arc::default(),
             response_items,
             sessions,
+            cluster,
             agents,
             recorder,
             metrics,
@@ -212,6 +230,11 @@ impl GatewayEngine {
         &self.inner.sessions
     }
 
+    /// The other gateways, where the store is shared.
+    pub(crate) fn cluster(&self) -> Option<&GatewayCluster> {
+        self.inner.cluster.as_ref()
+    }
+
     /// The configuration in use.
     pub fn config(&self) -> Arc<GatewayConfig> {
         self.inner.config()
@@ -236,6 +259,9 @@ impl GatewayEngine {
             sweeper.abort();
         }
         self.inner.agents.drain().await;
+        if let Some(cluster) = &self.inner.cluster {
+            cluster.leave().await;
+        }
         self.inner.recorder.drain().await;
         self.inner.tracer.drain().await;
     }
@@ -268,6 +294,12 @@ async fn handle_chat(
     summary: &mut RequestSummary,
 ) -> Result<GatewayResponse, ApiError> {
     let began = Instant::now();
+    if let Some(cluster) = &engine.cluster
+        && let Some(name) = identity::issued_name(&request.headers)
+    {
+        // Without the store, the name is one that the client chose.
+        let _ = cluster.learn_issued_name(&request.caller.owner, name).await;
+    }
     let mut prepared =
         prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
     fill_summary(&prepared, summary);
@@ -275,6 +307,10 @@ async fn handle_chat(
         SessionMatch::Acquired(session_guard) => session_guard,
         SessionMatch::Replay(cached) => return Ok(reply::replayed_response(&cached, summary)),
         SessionMatch::Busy => return Err(session_busy_error()),
+        SessionMatch::Elsewhere(address) => {
+            summary.forward_to = Some(address);
+            return Err(other_node_error());
+        }
     };
     engine.metrics.count_match(session_guard.match_kind().name());
     summary.session = Some(session_guard.session().clone());
@@ -392,7 +428,17 @@ async fn claim_session(
             retry_mark: *retry_mark,
             origin: *origin,
         };
-        let claimed = engine.sessions.claim(query).await;
+        let claimed = match &engine.cluster {
+            None => engine.sessions.claim(query).await,
+            Some(cluster) => {
+                let may_forward = !request.headers.contains_key(NODE_HEADER);
+                match cluster.claim(query, may_forward).await {
+                    Ok(claimed) => claimed,
+                    // Without the store, a node knows only its own conversations.
+                    Err(_) => engine.sessions.claim(query).await,
+                }
+            }
+        };
         // The request that had the session before may have sent other results. Then the agent
         // belongs to another conversation, and is not found a second time.
         if let (Some(agent), SessionMatch::Acquired(_)) = (&waiting_agent, &claimed)
@@ -444,6 +490,11 @@ fn session_busy_error() -> ApiError {
     let mut error = ApiError::new(ApiErrorKind::Conflict, "session_busy", message);
     error.retry_after = Some(1);
     error
+}
+
+fn other_node_error() -> ApiError {
+    let message = "another node has the reply or the agent of this request";
+    ApiError::new(ApiErrorKind::Unavailable, "other_node", message)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

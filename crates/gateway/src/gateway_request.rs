@@ -69,6 +69,8 @@ pub struct RequestSummary {
     pub ignored_results: Option<Arc<str>>,
     /// The error code, if the request failed.
     pub error_code: Option<&'static str>,
+    /// The address of the node that has to answer instead. Only between gateways on one store.
+    pub forward_to: Option<String>,
 }
 
 impl RequestSummary {

@@ -73,6 +73,12 @@ fn random() -> u64 {
     })
 }
 
+/// Milliseconds since 1970.
+pub(crate) fn unix_millis() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

@@ -27,25 +27,29 @@ mod tests;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_store::{AnyStore, EventTextSource, FeedRegistry, StoreError};
-use tokio::{task::JoinHandle, time::timeout};
+use foxwedge_store::{AnyStore, EventTextSource, FeedRegistry, Store, StoreError};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, timeout},
+};
 
 use crate::{
     GuardedRequest,
     config::{self, ContentRecording, GuardMode},
     metrics::{DroppedItem, Metrics},
-    ordered_id::OrderedId,
-    session::SessionHead,
+    ordered_id::{OrderedId, unix_millis},
+    session::{SessionHead, SharedRun},
 };
 use live_text::LiveText;
-use queue::{RecordQueue, RequestStart};
+use open_run::LEASE_MILLIS;
+use queue::{RecordCommand, RecordQueue, RequestStart};
 use recording::RunPosition;
-use waiting_runs::{RunClaim, RunsAwaitingTools};
+use waiting_runs::{RunAwaitingTools, RunClaim, RunsAwaitingTools};
 
 pub use recording::RequestRecording;
 pub use repairs::{RepairHistory, RepairRecord};
@@ -67,6 +71,8 @@ struct RecorderShared {
     call_timeout: Duration,
     queue: RecordQueue,
     waiting_runs: Arc<RunsAwaitingTools>,
+    store: Arc<AnyStore>,
+    node_id: String,
     repairs: RepairHistory,
     feeds: FeedRegistry<AnyStore>,
     /// Recent text of runs whose content is not stored.
@@ -165,6 +171,7 @@ impl GatewayRecorder {
         foxwedge_store::sweep(&*store, &node_id, writer::START_SWEEP_LIMIT).await?;
         let heads = session_heads::load_heads(&store, sessions.session_ttl, unix_millis()).await?;
         let (queue, capacity) = queue::open(capacity);
+        let own_node_id = node_id.clone();
         let waiting_runs =
             Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, metrics.clone()));
         let task = writer::RecordWriter::new(
@@ -180,6 +187,8 @@ impl GatewayRecorder {
             call_timeout: sessions.call_timeout,
             queue,
             waiting_runs,
+            store: store.clone(),
+            node_id: own_node_id,
             repairs: RepairHistory::new(record.max_repairs, record.max_repair_bytes),
             feeds: FeedRegistry::new(store),
             live_text: match record.store_content {
@@ -249,6 +258,46 @@ impl GatewayRecorder {
         }
     }
 
+    /// The run that waits for tool results in a session, for the node that will get them.
+    pub(crate) fn waiting_run(&self, session: &str) -> Option<SharedRun> {
+        let waiting = self.0.waiting_runs.find(session)?;
+        let left = waiting.due.saturating_duration_since(Instant::now());
+        Some(SharedRun {
+            run: waiting.run.to_string(),
+            turn: waiting.turn,
+            calls: waiting.calls.iter().map(|call| call.to_string()).collect(),
+            due: unix_millis().saturating_add(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)),
+        })
+    }
+
+    /// Forgets the run of a session that another node has had since.
+    pub(crate) fn forget_session(&self, session: &str) {
+        self.0.waiting_runs.forget_session(session);
+    }
+
+    /// Takes over a run that waits for tool results, unless it has ended. An orphaned run, whose
+    /// node was killed during a request, is closed.
+    pub(crate) async fn adopt_run(&self, session: &Arc<str>, run: &SharedRun, is_orphaned: bool) {
+        let inner = &self.0;
+        let lease = inner.store.hand_over(&run.run, &inner.node_id, LEASE_MILLIS).await;
+        // What cannot be taken over is closed when its lease expires.
+        let Ok(Some(lease)) = lease else { return };
+        let id: Arc<str> = run.run.as_str().into();
+        inner.queue.send(session, RecordCommand::AdoptRun(id.clone(), lease)).await;
+        if is_orphaned {
+            return inner.queue.send(session, RecordCommand::MarkInterrupted(id)).await;
+        }
+        let left = Duration::from_millis(run.due.saturating_sub(unix_millis()));
+        let waiting = RunAwaitingTools {
+            run: id,
+            turn: run.turn,
+            calls: run.calls.iter().map(|call| call.as_str().into()).collect(),
+            due: Instant::now() + left,
+            agent: None,
+        };
+        inner.waiting_runs.insert(session, waiting);
+    }
+
     /// Waits until everything queued so far is written, for a limited time.
     pub async fn flush(&self) {
         // A reader must not be blocked by a store that fails.
@@ -307,12 +356,6 @@ impl RecorderShared {
             annotations: annotations::annotations_for(start.guarded, turn),
         }
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn unix_millis() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A random number of the system, or else the time.

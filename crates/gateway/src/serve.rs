@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    ApiError, GatewayEndpoint, GatewayEngine, GatewayRequest,
+    ApiError, GatewayEndpoint, GatewayEngine, GatewayRequest, GatewayResponse,
     config::GatewayConfig,
     metrics::{self, MetricRoute},
 };
@@ -41,7 +41,9 @@ use crate::{
     gateway_state::{ConsoleState, GatewayState, MAX_CONCURRENT_DOCUMENTS},
     landing_page,
     log::{self, RequestLog},
-    models, request_body,
+    models,
+    node_forward::{ForwardedCall, NODE_HEADER, forward_to_node},
+    request_body,
     request_context::{RequestContext, TrackedBody, catch_panic},
     request_id,
     response_body::{JSON, ResponseBody},
@@ -116,6 +118,9 @@ impl GatewayServer {
         stop: impl Future<Output = ()>,
     ) -> Result<DrainReport, ServeError> {
         let GatewayServer { config, engine, store, log, local_sessions: machine } = self;
+        if let (Some(cluster), Ok(address)) = (engine.cluster(), listener.local_addr()) {
+            cluster.listen_at(address).await;
+        }
         let metrics = engine.metrics().clone();
         let (log, writer) = RequestLog::start(config.telemetry.log, log, metrics.clone())
             .map_err(ServeError::Log)?;
@@ -230,6 +235,8 @@ async fn handle(
     let config = app.engine.config();
     // A client without a token must not learn which paths exist.
     let auth = route.as_ref().map_or(AuthRequirement::Token, |route| route.auth_requirement());
+    let client_headers = app.engine.cluster().map(|_| parts.headers.clone());
+    let client_headers = client_headers.as_ref();
     let principal = match auth {
         AuthRequirement::Public => None,
         AuthRequirement::Token => Some(access::authenticate(&config.access, &mut parts.headers)?),
@@ -246,13 +253,15 @@ async fn handle(
         (GatewayRoute::Endpoint(endpoint), Some(principal)) => {
             check_stream_form(endpoint, parts.uri.query())?;
             let body = read_body(app, &parts.headers, body, context).await?;
-            forward_to_engine(app, endpoint, parts, body, principal, context).await
+            forward_to_engine(app, endpoint, parts, body, principal, client_headers, context).await
         }
         (GatewayRoute::UiChat(format), Some(principal)) => {
             let body = read_body(app, &parts.headers, body, context).await?;
             let chat = UiChatRequest::parse(format, parts, &body, &context.id)?;
             let (endpoint, body) = (GatewayEndpoint::Chat, chat.body.clone());
-            let reply = forward_to_engine(app, endpoint, parts, body, principal, context).await?;
+            let reply =
+                forward_to_engine(app, endpoint, parts, body, principal, client_headers, context)
+                    .await?;
             Ok(chat.encode(reply))
         }
         (GatewayRoute::Forwarded, Some(principal)) => {
@@ -270,6 +279,7 @@ async fn handle(
                 path: parts.uri.path(),
                 query: parts.uri.query(),
                 headers: &parts.headers,
+                client_headers,
                 principal: &principal,
                 body,
                 id: &context.id,
@@ -334,33 +344,65 @@ async fn forward_to_engine(
     parts: &mut Parts,
     body: Bytes,
     principal: Principal,
+    client_headers: Option<&HeaderMap>,
     context: &mut RequestContext,
 ) -> Result<HttpReply, ApiError> {
     let keeps_running = detached::is_requested(&parts.headers)?;
     let headers = std::mem::take(&mut parts.headers);
-    let path_model = GatewayEndpoint::with_model(parts.uri.path())
+    let again = client_headers.map(|_| (headers.clone(), body.clone(), principal.caller.clone()));
+    let path_model: Option<Arc<str>> = GatewayEndpoint::with_model(parts.uri.path())
         .map(|(_, model)| percent_decode_str(model).decode_utf8_lossy().into());
     let request = GatewayRequest {
         endpoint,
-        path_model,
+        path_model: path_model.clone(),
         headers,
         body,
         caller: principal.caller,
         id: context.id.clone(),
     };
-    let response = match keeps_running {
-        false => app.engine.handle(request).await,
-        true => {
-            let permit = context.permit.take();
-            let handled = app.detached.handle(app.engine.clone(), request, permit).await;
-            handled.ok_or_else(error::internal_error)?
+    let mut response = handle_request(app, request, keeps_running, context).await?;
+    if let (Some(address), Some(cluster), Some(client_headers), Some((mut headers, body, caller))) =
+        (response.summary.forward_to.take(), app.engine.cluster(), client_headers, again)
+    {
+        let path = match &path_model {
+            Some(_) => parts.uri.path_and_query().map_or(parts.uri.path(), |path| path.as_str()),
+            None => endpoint.path(),
+        };
+        let call = ForwardedCall {
+            method: parts.method.clone(),
+            path,
+            headers: client_headers,
+            body: body.clone(),
+            id: &context.id,
+        };
+        if let Some(reply) = forward_to_node(cluster.client(), &address, call).await {
+            return Ok(reply);
         }
-    };
+        // The node is gone: the conversation continues here.
+        headers.insert(NODE_HEADER, HeaderValue::from_static("gone"));
+        let id = context.id.clone();
+        let request = GatewayRequest { endpoint, path_model, headers, body, caller, id };
+        response = handle_request(app, request, keeps_running, context).await?;
+    }
     context.summary = response.summary;
     let mut reply = Response::new(ResponseBody::from(response.body));
     *reply.status_mut() = response.status;
     *reply.headers_mut() = response.headers;
     Ok(reply)
+}
+
+async fn handle_request(
+    app: &GatewayState,
+    request: GatewayRequest,
+    keeps_running: bool,
+    context: &mut RequestContext,
+) -> Result<GatewayResponse, ApiError> {
+    if !keeps_running {
+        return Ok(app.engine.handle(request).await);
+    }
+    let permit = context.permit.take();
+    let handled = app.detached.handle(app.engine.clone(), request, permit).await;
+    handled.ok_or_else(error::internal_error)
 }
 
 fn metrics(app: &GatewayState) -> HttpReply {

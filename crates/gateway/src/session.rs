@@ -17,6 +17,9 @@ mod query;
 mod prefix_index;
 mod replay_cache;
 mod table;
+mod shared;
+mod shared_claim;
+mod shared_entries;
 
 use std::{
     collections::HashMap,
@@ -41,6 +44,9 @@ pub use query::{
 pub use replay_cache::CachedReply;
 pub(crate) use session_ids::{LONGEST_NAME, is_session_name, named_session_id};
 pub use session_ids::{SessionScope, conversation_scope};
+pub(crate) use shared::{SharedFacts, SharedGuardQuery, SharedPlan, lookup_keys};
+pub(crate) use shared_claim::{SharedClaim, SharedRelease};
+pub(crate) use shared_entries::{SharedRun, session_key};
 
 /// The result of a session lookup.
 #[derive(Debug)]
@@ -51,6 +57,8 @@ pub enum SessionMatch {
     Replay(Arc<CachedReply>),
     /// Another request of the session took too long.
     Busy,
+    /// The node at this address has the reply, or the agent, of the request.
+    Elsewhere(String),
 }
 
 /// The newest position of a session: enough to find it again after a restart.
@@ -106,6 +114,8 @@ pub struct SessionGuard {
     opening: Option<u128>,
     /// The session was created for this request and has no reply yet.
     is_new: bool,
+    /// The session in the store, where several nodes share it.
+    claim: Option<Box<SharedClaim>>,
 }
 
 impl SessionIndex {
@@ -165,6 +175,11 @@ impl SessionIndex {
         let serial = state.by_name.get(&*session_ids::named_session_id(owner, name));
         let session = serial.and_then(|serial| state.sessions.get(serial));
         session.is_some_and(|it| it.is_issued && it.owner == Some(owner_key(owner)))
+    }
+
+    /// How long a request waits for a busy session.
+    pub(crate) fn busy_policy(&self) -> BusyPolicy {
+        self.0.config.busy_wait
     }
 
     /// The size of the index.
@@ -230,6 +245,7 @@ impl SessionIndex {
             origin,
             opening,
             is_new,
+            claim: None,
         };
         Ok(SessionMatch::Acquired(guard))
     }
@@ -254,9 +270,17 @@ impl SessionGuard {
         self.forked_from.as_ref()
     }
 
+    /// The session in the store, where several nodes share it.
+    pub(crate) fn shared_claim(&self) -> Option<&SharedClaim> {
+        self.claim.as_deref()
+    }
+
     /// Notes that the reply has calls: until their results come, or time out, the session is not
     /// free for another conversation under its name.
     pub fn expect_results(&mut self) {
+        if let Some(claim) = &mut self.claim {
+            return claim.expect_results(self.shared.config.call_timeout);
+        }
         let due = Instant::now() + self.shared.config.call_timeout;
         if let Some(session) = self.shared.lock().sessions.get_mut(&self.serial) {
             session.results_due = Some(due);
@@ -278,12 +302,18 @@ impl SessionGuard {
         self.is_new = false;
         let mut state = self.shared.lock();
         let state = &mut *state;
-        if let Some(session) = state.sessions.get_mut(&self.serial) {
+        let unconfirmed_reply =
+            self.fingerprint.filter(|_| self.origin == RequestOrigin::Anonymous);
+        if let Some(claim) = &mut self.claim {
+            let digests = also.iter().chain([&tip]).map(|value| digest_key(*value));
+            let id = reply_id.map(|id| reply_key(id, self.scope));
+            let ttl = self.shared.config.session_ttl;
+            claim.commit(digests.chain(id), unconfirmed_reply, ttl);
+        } else if let Some(session) = state.sessions.get_mut(&self.serial) {
             session.newest += 1;
             session.used = true;
             session.at = Instant::now();
-            session.unconfirmed_reply =
-                self.fingerprint.filter(|_| self.origin == RequestOrigin::Anonymous);
+            session.unconfirmed_reply = unconfirmed_reply;
             let node = PrefixNode { session: self.serial, number: session.newest };
             for value in also.iter().chain([&tip]) {
                 state.prefixes.put(digest_key(*value), node);
@@ -301,8 +331,12 @@ impl SessionGuard {
 impl Drop for SessionGuard {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
-        if let Some(fingerprint) = self.fingerprint.take() {
+        let lost_reply = self.fingerprint.take();
+        if let Some(fingerprint) = lost_reply {
             state.replies.cancel(fingerprint);
+        }
+        if let Some(claim) = self.claim.take() {
+            return claim.release(lost_reply, self.shared.config.session_ttl);
         }
         if let Some(opening) = self.opening.take() {
             state.openings.remove(&opening);

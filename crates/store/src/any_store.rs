@@ -5,10 +5,10 @@ use std::sync::Arc;
 use foxwedge_run::RunEvent;
 
 use crate::{
-    AgentSnapshot, ArchiveStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage,
-    LogHead, NewRecord, NewRun, NewSession, PostgresStore, PruneReport, RawEvent, RestoreItem,
-    Result, RunClosing, RunRow, SessionRow, SqliteStore, StartResult, Store, StoreTotals, StoreUrl,
-    StoreWatch, StoredEvent, StoredRecord, WholeRun,
+    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
+    ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PostgresStore, PruneReport,
+    RawEvent, RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry, SqliteStore,
+    StartResult, Store, StoreTotals, StoreUrl, StoreWatch, StoredEvent, StoredRecord, WholeRun,
 };
 
 /// A store of either backend.
@@ -29,6 +29,11 @@ impl AnyStore {
             StoreUrl::Memory => AnyStore::Sqlite(SqliteStore::memory().await?),
             StoreUrl::Postgres(url) => AnyStore::Postgres(PostgresStore::open(url.secret()).await?),
         })
+    }
+
+    /// Whether processes on other machines may use the store at the same time.
+    pub fn is_shared(&self) -> bool {
+        matches!(self, AnyStore::Postgres(_))
     }
 }
 
@@ -104,6 +109,10 @@ impl Store for AnyStore {
         either!(self, store => store.take_over(run, owner, ttl))
     }
 
+    async fn hand_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
+        either!(self, store => store.hand_over(run, owner, ttl))
+    }
+
     async fn earliest_lease(&self) -> Result<Option<u64>> {
         either!(self, store => store.earliest_lease())
     }
@@ -134,6 +143,27 @@ impl Store for AnyStore {
 
     async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
         either!(self, store => store.prune(before, limit))
+    }
+
+    async fn entries(&self, keys: Vec<String>) -> Result<Vec<SharedEntry>> {
+        either!(self, store => store.entries(keys))
+    }
+
+    async fn hold_entry(
+        &self,
+        hold: EntryHold,
+        ttl: u64,
+        writes: Vec<EntryWrite>,
+    ) -> Result<Option<u64>> {
+        either!(self, store => store.hold_entry(hold, ttl, writes))
+    }
+
+    async fn write_entries(
+        &self,
+        hold: Option<EntryHold>,
+        writes: Vec<EntryWrite>,
+    ) -> Result<bool> {
+        either!(self, store => store.write_entries(hold, writes))
     }
 
     async fn watch(&self) -> Result<StoreWatch> {

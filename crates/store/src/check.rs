@@ -4,8 +4,8 @@
 use serde_json::value::RawValue;
 
 use crate::{
-    AgentSnapshot, NewRecord, NewRun, NewSession, RawEvent, RestoreItem, Result, SessionRow,
-    StoreError, limits,
+    AgentSnapshot, EntryHold, EntryWrite, NewRecord, NewRun, NewSession, RawEvent, RestoreItem,
+    Result, SessionRow, StoreError, limits,
 };
 
 /// Accepts an id of `[A-Za-z0-9_-]{1,128}`, which is safe in paths and URLs.
@@ -61,6 +61,20 @@ pub(crate) fn records(records: &[NewRecord]) -> Result<()> {
 pub(crate) fn snapshot(snapshot: &AgentSnapshot) -> Result<()> {
     id("snapshot", &snapshot.name)?;
     size("a snapshot", snapshot.body.len(), limits::SNAPSHOT_BYTES)
+}
+
+/// Accepts a node that takes or releases an entry.
+pub(crate) fn entry_hold(hold: &EntryHold) -> Result<()> {
+    name("key", &hold.key).and(name("node", &hold.node))
+}
+
+/// Accepts writes of entries.
+pub(crate) fn entry_writes(writes: &[EntryWrite]) -> Result<()> {
+    writes.iter().try_for_each(|write| {
+        name("key", &write.key)?;
+        names([("link", &write.link)])?;
+        size("an entry", write.value.len(), limits::ENTRY_BYTES)
+    })
 }
 
 /// Accepts an item of an import. A file is trusted no more than a caller.

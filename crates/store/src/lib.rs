@@ -50,9 +50,9 @@ pub use error::StoreError;
 pub use feed::{EventTextSource, FeedFollower, FeedItem, FeedRegistry, SseFrame};
 pub use hub::{StoreWake, StoreWatch};
 pub use model::{
-    AgentSnapshot, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage, NewRecord, NewRun,
-    NewSession, PruneReport, RunClosing, RunRow, RunState, SessionRow, StartResult, StoredEvent,
-    StoredRecord, WholeRun,
+    AgentSnapshot, CloseAuthority, EntryHold, EntryHolder, EntryWrite, FinalizeResult, Lease,
+    ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, RunClosing, RunRow, RunState,
+    SessionRow, SharedEntry, StartResult, StoredEvent, StoredRecord, WholeRun, node_key,
 };
 pub use postgres::PostgresStore;
 pub use replay::run_records;
@@ -165,6 +165,16 @@ pub trait Store: Send + Sync + 'static {
         ttl: u64,
     ) -> impl Future<Output = Result<Option<Lease>>> + Send;
 
+    /// Takes over an open run whether or not its lease has expired. Writes of the previous holder
+    /// fail from then on. Only for a caller that holds the session of the run, so that the previous
+    /// holder does not work on it. Returns `None` if the run has ended or does not exist.
+    fn hand_over(
+        &self,
+        run: &str,
+        owner: &str,
+        ttl: u64,
+    ) -> impl Future<Output = Result<Option<Lease>>> + Send;
+
     /// Milliseconds until the first lease expires, by the store's own clock; 0 if one has expired.
     /// `None` if no run is open.
     fn earliest_lease(&self) -> impl Future<Output = Result<Option<u64>>> + Send;
@@ -197,8 +207,30 @@ pub trait Store: Send + Sync + 'static {
     fn delete_run(&self, id: &str) -> impl Future<Output = Result<bool>> + Send;
 
     /// Deletes sessions without an open run that were last changed before `before` (milliseconds
-    /// since 1970), at most `limit` of them, and all expired snapshots.
+    /// since 1970), at most `limit` of them, and all expired snapshots and entries.
     fn prune(&self, before: u64, limit: usize) -> impl Future<Output = Result<PruneReport>> + Send;
+
+    /// Reads what nodes share under these keys, and the entries that those link to. What does not
+    /// exist or has expired is left out.
+    fn entries(&self, keys: Vec<String>) -> impl Future<Output = Result<Vec<SharedEntry>>> + Send;
+
+    /// Takes an entry for a node, and makes these writes with it. An entry that does not exist is
+    /// created for `ttl` milliseconds. Returns its new version; `None`, and nothing is written, if it
+    /// has changed since it was read or a node that is alive holds it.
+    fn hold_entry(
+        &self,
+        hold: EntryHold,
+        ttl: u64,
+        writes: Vec<EntryWrite>,
+    ) -> impl Future<Output = Result<Option<u64>>> + Send;
+
+    /// Writes entries. With `hold`, only if the node still holds that entry, which it releases;
+    /// returns whether it did.
+    fn write_entries(
+        &self,
+        hold: Option<EntryHold>,
+        writes: Vec<EntryWrite>,
+    ) -> impl Future<Output = Result<bool>> + Send;
 
     /// Subscribes to wake-ups. A wake-up means that there is something to read; it carries no
     /// events. A woken reader reads the log after the last sequence number it knows, so it misses

@@ -22,3 +22,5 @@ pub const APPEND_RECORDS: usize = 10_000;
 pub const SNAPSHOT_BYTES: usize = 64 << 20;
 /// Events of one run: the highest sequence number.
 pub const RUN_EVENTS: u64 = u32::MAX as u64;
+/// Bytes of one entry that nodes share.
+pub const ENTRY_BYTES: usize = 1 << 20;

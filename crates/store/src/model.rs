@@ -261,3 +261,60 @@ pub struct PruneReport {
     /// Number of snapshots.
     pub snapshots: u64,
 }
+
+/// A small value that the nodes of a store share under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedEntry {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Vec<u8>,
+    /// Key of another entry, which is read together with this one.
+    pub link: Option<String>,
+    /// Changes with every write.
+    pub version: u64,
+    /// The node that holds the entry. A node that is gone may be replaced.
+    pub holder: Option<EntryHolder>,
+}
+
+/// The node that holds an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryHolder {
+    /// The node.
+    pub node: String,
+    /// Whether the node is alive: the entry under its [`node_key`] has not expired.
+    pub is_alive: bool,
+}
+
+/// The exclusive use of an entry by a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryHold {
+    /// Key of the entry.
+    pub key: String,
+    /// The node.
+    pub node: String,
+    /// To take an entry: the version that was read, 0 if there was none. To release it: the version
+    /// that [`Store::hold_entry`](crate::Store::hold_entry) returned.
+    pub version: u64,
+}
+
+/// A write of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryWrite {
+    /// The key.
+    pub key: String,
+    /// The new value.
+    pub value: Vec<u8>,
+    /// Key of another entry, which is read together with this one.
+    pub link: Option<String>,
+    /// How long the entry exists without another write, in milliseconds. 0 removes it.
+    pub ttl: u64,
+}
+
+/// The key of the entry that shows that a node is alive.
+pub fn node_key(node: &str) -> String {
+    format!("{NODE_PREFIX}{node}")
+}
+
+/// What the key of a node begins with.
+pub(crate) const NODE_PREFIX: &str = "node ";

@@ -21,6 +21,7 @@ mod whole_run;
 mod append;
 mod closing;
 mod leases;
+mod shared;
 mod delete;
 mod restore;
 mod health;
@@ -32,13 +33,14 @@ use foxwedge_run::RunEvent;
 
 use self::{
     failure::AttemptBackoff, fanout::FanOut, log_heads::LogHeadCache, pool::PostgresPool,
-    settings::PostgresSettings, token::AttemptToken,
+    settings::PostgresSettings, shared::EntryColumns, token::AttemptToken,
 };
 use crate::{
-    AgentSnapshot, ArchiveStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage,
-    LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent, RestoreItem, Result, RunClosing,
-    RunRow, SessionRow, StartResult, Store, StoreTotals, StoreWatch, StoredEvent, StoredRecord,
-    WholeRun, check, clock, codec, event_draft, hub::WakeHub, limits,
+    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
+    ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent,
+    RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry, StartResult, Store,
+    StoreTotals, StoreWatch, StoredEvent, StoredRecord, WholeRun, check, clock, codec, event_draft,
+    hub::WakeHub, limits,
 };
 
 /// A store in a PostgreSQL database.
@@ -176,6 +178,12 @@ impl Store for PostgresStore {
         Ok(retry!(self.try_take_over(run, owner, ttl, token)))
     }
 
+    async fn hand_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
+        check::name("owner", owner)?;
+        let token = AttemptToken::random();
+        Ok(retry!(self.try_hand_over(run, owner, ttl, token)))
+    }
+
     async fn earliest_lease(&self) -> Result<Option<u64>> {
         Ok(retry!(self.try_earliest_lease()))
     }
@@ -208,6 +216,31 @@ impl Store for PostgresStore {
 
     async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
         Ok(retry!(self.try_prune(before, limit)))
+    }
+
+    async fn entries(&self, keys: Vec<String>) -> Result<Vec<SharedEntry>> {
+        Ok(retry!(self.try_entries(&keys)))
+    }
+
+    async fn hold_entry(
+        &self,
+        hold: EntryHold,
+        ttl: u64,
+        writes: Vec<EntryWrite>,
+    ) -> Result<Option<u64>> {
+        check::entry_hold(&hold).and(check::entry_writes(&writes))?;
+        let (token, writes) = (AttemptToken::random(), EntryColumns::new(writes));
+        Ok(retry!(self.try_hold_entry(&hold, ttl, &writes, token)))
+    }
+
+    async fn write_entries(
+        &self,
+        hold: Option<EntryHold>,
+        writes: Vec<EntryWrite>,
+    ) -> Result<bool> {
+        hold.as_ref().map_or(Ok(()), check::entry_hold).and(check::entry_writes(&writes))?;
+        let writes = EntryColumns::new(writes);
+        Ok(retry!(self.try_write_entries(hold.as_ref(), &writes)))
     }
 
     async fn watch(&self) -> Result<StoreWatch> {

@@ -17,6 +17,7 @@ mod event_rows;
 mod runs;
 mod whole_run;
 mod leases;
+mod shared;
 mod lists;
 mod delete;
 mod restore;
@@ -32,11 +33,11 @@ use self::{
     writer::SqliteWriter,
 };
 use crate::{
-    AgentSnapshot, ArchiveStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage,
-    LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent, RestoreItem, Result, RunClosing,
-    RunRow, SessionRow, StartResult, Store, StoreError, StoreTotals, StoreWatch, StoredEvent,
-    StoredRecord, WholeRun, check, clock, codec, event_draft, event_draft::EventDraft,
-    hub::WakeHub, limits,
+    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
+    ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent,
+    RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry, StartResult, Store,
+    StoreError, StoreTotals, StoreWatch, StoredEvent, StoredRecord, WholeRun, check, clock, codec,
+    event_draft, event_draft::EventDraft, hub::WakeHub, limits,
 };
 
 /// A store in one SQLite file, or in memory.
@@ -220,6 +221,15 @@ impl Store for SqliteStore {
         self.writer.write(0, job).await
     }
 
+    async fn hand_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
+        check::name("owner", owner)?;
+        let (run, owner) = (run.to_owned(), owner.to_owned());
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            leases::hand_over(context.connection, &run, &owner, ttl, clock::now())
+        };
+        self.writer.write(0, job).await
+    }
+
     async fn earliest_lease(&self) -> Result<Option<u64>> {
         self.read(move |connection| leases::earliest_lease(connection, clock::now())).await
     }
@@ -271,6 +281,35 @@ impl Store for SqliteStore {
     async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
         let job = move |context: &mut writer_thread::WriteContext<'_>| {
             delete::prune(context.connection, before, limit, clock::now())
+        };
+        self.writer.write(0, job).await
+    }
+
+    async fn entries(&self, keys: Vec<String>) -> Result<Vec<SharedEntry>> {
+        self.read(move |connection| shared::entries(connection, &keys, clock::now())).await
+    }
+
+    async fn hold_entry(
+        &self,
+        hold: EntryHold,
+        ttl: u64,
+        writes: Vec<EntryWrite>,
+    ) -> Result<Option<u64>> {
+        check::entry_hold(&hold).and(check::entry_writes(&writes))?;
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            shared::hold(context.connection, &hold, ttl, &writes, clock::now())
+        };
+        self.writer.write(0, job).await
+    }
+
+    async fn write_entries(
+        &self,
+        hold: Option<EntryHold>,
+        writes: Vec<EntryWrite>,
+    ) -> Result<bool> {
+        hold.as_ref().map_or(Ok(()), check::entry_hold).and(check::entry_writes(&writes))?;
+        let job = move |context: &mut writer_thread::WriteContext<'_>| {
+            shared::write(context.connection, hold.as_ref(), &writes, clock::now())
         };
         self.writer.write(0, job).await
     }

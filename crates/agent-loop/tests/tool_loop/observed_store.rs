@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use foxwedge_run::{EventPayload, RunEvent, SharedId};
 use foxwedge_store::{
-    AgentSnapshot, AnyStore, CloseAuthority, FinalizeResult, Lease, ListFilter, ListPage,
-    NewRecord, NewRun, NewSession, PruneReport, Result, RunClosing, RunRow, SessionRow,
-    StartResult, Store, StoreError, StoreWatch, StoredEvent, StoredRecord, WholeRun,
+    AgentSnapshot, AnyStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
+    ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, Result, RunClosing, RunRow,
+    SessionRow, SharedEntry, StartResult, Store, StoreError, StoreWatch, StoredEvent, StoredRecord,
+    WholeRun,
 };
 
 use crate::world::{Class, Fate, LogEntry, World};
@@ -147,6 +148,10 @@ impl Store for ObservedStore {
         forward!(self.take_over(run, owner, self.ttl(ttl)))
     }
 
+    async fn hand_over(&self, run: &str, owner: &str, ttl: u64) -> Result<Option<Lease>> {
+        forward!(self.hand_over(run, owner, self.ttl(ttl)))
+    }
+
     async fn earliest_lease(&self) -> Result<Option<u64>> {
         forward!(self.earliest_lease())
     }
@@ -177,6 +182,27 @@ impl Store for ObservedStore {
 
     async fn prune(&self, before: u64, limit: usize) -> Result<PruneReport> {
         forward!(self.prune(before, limit))
+    }
+
+    async fn entries(&self, keys: Vec<String>) -> Result<Vec<SharedEntry>> {
+        forward!(self.entries(keys))
+    }
+
+    async fn hold_entry(
+        &self,
+        hold: EntryHold,
+        ttl: u64,
+        writes: Vec<EntryWrite>,
+    ) -> Result<Option<u64>> {
+        forward!(self.hold_entry(hold, ttl, writes))
+    }
+
+    async fn write_entries(
+        &self,
+        hold: Option<EntryHold>,
+        writes: Vec<EntryWrite>,
+    ) -> Result<bool> {
+        forward!(self.write_entries(hold, writes))
     }
 
     async fn watch(&self) -> Result<StoreWatch> {

@@ -192,13 +192,14 @@ fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) 
         }
         [first, ..] => {
             let agents: Vec<&str> = args.agent.iter().map(|agent| agent.name()).collect();
-            let agents = match agents.is_empty() {
-                true => String::new(),
-                false => format!(" --agent {}", agents.join(",")),
-            };
-            format!(
-                "`foxwedge fix {first}` repairs the first of them, `foxwedge fix --broken{agents}` all"
-            )
+            match agents.join(",") {
+                all if all.is_empty() => format!(
+                    "`foxwedge fix {first}` repairs the first of them, `foxwedge fix --broken` all"
+                ),
+                agents => format!(
+                    "`foxwedge fix {first}` repairs the first of them, `fix --broken --agent {agents}` all"
+                ),
+            }
         }
     };
     text.push_str(&format_help(&repairs));

@@ -32,7 +32,7 @@ fn continue_session(sandbox: &Sandbox) -> PathBuf {
         state
     };
     let session = json!({
-        "title": "A fox", "workspaceDirectory": "/w/shop",
+        "title": "A fox",
         "history": [
             {"message": {"role": "user", "content": "Where is the fox?"},
                 "contextItems": [{"name": "den.txt", "description": "", "content": "a den"}]},
@@ -44,9 +44,10 @@ fn continue_session(sandbox: &Sandbox) -> PathBuf {
                     state("call_3", "calling", None)]},
         ],
     });
-    // The id comes first, as in Continue's files.
+    // These come first, as in Continue's files.
     let text = serde_json::to_string_pretty(&session).unwrap();
-    let text = format!("{{\n  \"sessionId\": \"{ID}\",{}", &text[1..]);
+    let text =
+        format!("{{\"sessionId\": \"{ID}\", \"workspaceDirectory\": \"/w/shop\",{}", &text[1..]);
     sandbox.keep(".continue/sessions/sessions.json", 1, "[]");
     sandbox.keep(&format!(".continue/sessions/{ID}.json"), 1, &text)
 }

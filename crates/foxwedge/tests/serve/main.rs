@@ -11,11 +11,15 @@ mod random;
 mod settings;
 #[path = "../../../store/tests/store/temporary.rs"]
 mod temporary;
+#[path = "../../../store/tests/store/server.rs"]
+#[allow(dead_code, reason = "other tests ask more of a server")]
+mod server;
 mod wire;
 mod provider;
 mod gateway;
 mod conversation;
 mod kills;
+mod nodes;
 mod ending;
 mod reload;
 mod crowds;

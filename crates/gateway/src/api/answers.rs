@@ -5,6 +5,7 @@ use foxwedge_store::RunState;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::owner::forward_to_owner;
 use super::{json_reply as reply, lookup};
 use crate::{
     HttpReply, api_request::ApiRequest, decisions::DecisionClaim, error,
@@ -37,6 +38,9 @@ pub(super) async fn list(
 ) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
     let row = lookup::visible_run(app, request, id).await?;
+    if let Some(reply) = forward_to_owner(app, request, &row).await {
+        return Ok(reply);
+    }
     let questions = app.engine.questions(&row.id).unwrap_or_default();
     let list: Vec<Value> = questions.iter().map(question_json).collect();
     Ok(reply(&json!({ "run": row.id, "questions": list })))
@@ -50,6 +54,9 @@ pub(super) async fn decide(
 ) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
     let row = lookup::visible_run(app, request, id).await?;
+    if let Some(reply) = forward_to_owner(app, request, &row).await {
+        return Ok(reply);
+    }
     let body: DecisionBody = serde_json::from_slice(&request.body).map_err(|_| {
         error::bad_request(
             "the body must be {\"question\"?, \"decision\": \"allow\" or \"deny\", \"message\"?, \

@@ -9,6 +9,7 @@ use foxwedge_run::{
 use foxwedge_store::{FeedItem, ListFilter, ListPage, RunRow, RunState, Store};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header};
 
+use super::owner::forward_to_owner;
 use super::{
     follow::{FollowTarget, FrameEncoding, RunEventsBody},
     lookup, store_error,
@@ -59,6 +60,12 @@ async fn stream(
     let row = lookup::visible_run(app, request, id).await?;
     if request.method == Method::HEAD {
         return Ok(reply(request, format, ResponseBody::full("")));
+    }
+    // Text that is not stored is on the node that works on the run.
+    if app.engine.recorder().live_text().is_some()
+        && let Some(reply) = forward_to_owner(app, request, &row).await
+    {
+        return Ok(reply);
     }
     let replay = request.flag("replay")?.unwrap_or(false);
     if has_ended(&row) && format == UiFormat::AiSdk && after.is_none() && !replay {

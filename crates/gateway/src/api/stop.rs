@@ -8,6 +8,7 @@ use foxwedge_store::{CloseAuthority, FinalizeResult, RunRow, RunState, close_run
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::owner::forward_to_owner;
 use super::{lookup, shape, store_error};
 use crate::{
     HttpReply,
@@ -36,6 +37,9 @@ pub(super) async fn stop(
     }
     if app.engine.stop_run(id) {
         return wait_until_ended(app, request, row).await;
+    }
+    if let Some(reply) = forward_to_owner(app, request, &row).await {
+        return Ok(reply);
     }
     let payload = EventPayload::Stop(StopRequest { grace: 0 });
     let result =

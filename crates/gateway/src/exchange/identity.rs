@@ -86,6 +86,11 @@ pub(super) fn identify(
     Ok(RequestIdentity { selector, scope, fingerprint, retry_mark, origin })
 }
 
+/// A session name that may be an id which we issued.
+pub(super) fn issued_name(headers: &HeaderMap) -> Option<&str> {
+    session_name(headers).ok().flatten().filter(|name| name.starts_with("s-"))
+}
+
 /// The session name from the headers.
 fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let Some(header) = SESSION_HEADERS.into_iter().find(|header| headers.contains_key(*header))

@@ -22,8 +22,9 @@ pub(crate) struct ReplyInFlight {
     pub(super) owner: Arc<str>,
     /// The body of the request, if later requests may refer to its reply by id.
     pub(super) referable_body: Option<Bytes>,
-    pub(crate) session_guard: SessionGuard,
     pub(crate) recording: RequestRecording,
+    /// Dropped after the recording: the next request of the session continues its run.
+    pub(crate) session_guard: SessionGuard,
     pub(crate) span: ChatSpan,
     pub(crate) stop_guard: StopGuard,
     /// The agent that replies.

@@ -39,6 +39,7 @@ fn line() -> RequestLogLine {
             findings: vec![FindingTally { code: 101, strategy: "insert-answer", count: 2 }],
             error_code: None,
             ignored_results: None,
+            forward_to: None,
         },
         until_first_byte: Duration::from_micros(1_500),
         until_end: Duration::from_millis(12),

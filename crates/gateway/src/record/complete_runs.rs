@@ -42,7 +42,8 @@ pub(super) fn count_complete(commands: &[RecordCommand]) -> usize {
             | (
                 RecordCommand::ExpireCalls(..)
                 | RecordCommand::MarkInterrupted(_)
-                | RecordCommand::ForgetRun(_),
+                | RecordCommand::ForgetRun(_)
+                | RecordCommand::AdoptRun(..),
                 _,
             ) => break,
         }
@@ -72,7 +73,8 @@ fn first_run(commands: &[RecordCommand]) -> Option<&Arc<str>> {
         | RecordCommand::FinishRequest(..)
         | RecordCommand::ExpireCalls(..)
         | RecordCommand::MarkInterrupted(_)
-        | RecordCommand::ForgetRun(_) => None,
+        | RecordCommand::ForgetRun(_)
+        | RecordCommand::AdoptRun(..) => None,
     })
 }
 
@@ -116,7 +118,8 @@ impl SessionWriter {
                     }
                     RecordCommand::ExpireCalls(..)
                     | RecordCommand::MarkInterrupted(_)
-                    | RecordCommand::ForgetRun(_) => {}
+                    | RecordCommand::ForgetRun(_)
+                    | RecordCommand::AdoptRun(..) => {}
                 }
             }
         }

@@ -14,6 +14,9 @@ use super::run_log::RunLog;
 /// The duration of a lease, in milliseconds.
 pub(super) const LEASE_MILLIS: u64 = 60_000;
 
+/// How many events are read at a time.
+const EVENTS_PER_READ: usize = 1_000;
+
 /// A run that this process owns.
 #[derive(Debug)]
 pub(super) struct OpenRun {
@@ -48,6 +51,27 @@ impl OpenRun {
             renewed_at: Instant::now(),
             log,
         }
+    }
+
+    /// A run that another node has started. `None` if it does not exist.
+    ///
+    /// # Errors
+    /// If its log cannot be read.
+    pub(super) async fn adopt(
+        store: &AnyStore,
+        run: &Arc<str>,
+        lease: Lease,
+    ) -> Result<Option<Box<OpenRun>>> {
+        let Some(row) = store.run(run).await? else { return Ok(None) };
+        let mut log = RunLog::resume(run);
+        let mut last = 0;
+        loop {
+            let events = store.events(run, last, EVENTS_PER_READ).await?;
+            let Some(newest) = events.last() else { break };
+            last = newest.seq;
+            events.into_iter().for_each(|stored| log.replay_event(stored.event));
+        }
+        Ok(Some(Box::new(OpenRun::new(&row, log, lease))))
     }
 
     /// Writes the new events, and the end if there is one.

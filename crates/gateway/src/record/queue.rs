@@ -14,6 +14,7 @@ use bytes::Bytes;
 use foxwedge_core::Format;
 use foxwedge_formats::model;
 use foxwedge_run::EventPayload;
+use foxwedge_store::Lease;
 use tokio::{
     sync::{Notify, mpsc, oneshot},
     time::{Duration, sleep},
@@ -52,7 +53,8 @@ impl RecordQueueItem {
                 _,
                 RecordCommand::ExpireCalls(..)
                 | RecordCommand::MarkInterrupted(_)
-                | RecordCommand::ForgetRun(_),
+                | RecordCommand::ForgetRun(_)
+                | RecordCommand::AdoptRun(..),
             )
             | RecordQueueItem::Flush(_)
             | RecordQueueItem::Stop => None,
@@ -75,6 +77,8 @@ pub(super) enum RecordCommand {
     MarkInterrupted(Arc<str>),
     /// Another process or the user has ended a run.
     ForgetRun(Arc<str>),
+    /// A run of another node continues here.
+    AdoptRun(Arc<str>, Lease),
 }
 
 /// The start of a request.
@@ -242,6 +246,12 @@ impl RecordQueue {
         let _ = self.sender.try_send(item);
     }
 
+    /// Queues a command, and waits for room if there is none.
+    pub(super) async fn send(&self, session: &Arc<str>, command: RecordCommand) {
+        // A writer that has ended writes nothing.
+        let _ = self.sender.send(RecordQueueItem::Command(session.clone(), command)).await;
+    }
+
     /// Queues an event that is not part of a reply.
     pub(super) fn append_side_event(&self, session: &Arc<str>, run: &Arc<str>, event: TimedEvent) {
         if !self.shared.has_room() {
@@ -376,7 +386,8 @@ fn item_bytes(item: &RecordQueueItem) -> usize {
             _,
             RecordCommand::ExpireCalls(..)
             | RecordCommand::MarkInterrupted(_)
-            | RecordCommand::ForgetRun(_),
+            | RecordCommand::ForgetRun(_)
+            | RecordCommand::AdoptRun(..),
         )
         | RecordQueueItem::Flush(_)
         | RecordQueueItem::Stop => BASE_BYTES,

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use foxwedge_core::Format;
 use serde_json::{Value, json};
 
-use super::{annotations, unix_millis};
+use super::annotations;
+use crate::ordered_id::unix_millis;
 use crate::{FindingTally, GuardAction, GuardedRequest, config::GuardMode};
 use foxwedge_upstream::{CountedList, RepairChange};
 

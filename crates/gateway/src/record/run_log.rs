@@ -34,6 +34,26 @@ impl RunLog {
         log
     }
 
+    /// A log whose first events are in the store.
+    pub(super) fn resume(run: &Arc<str>) -> RunLog {
+        RunLog {
+            run: run.clone(),
+            machine: SessionMachine::new(MachineSettings::default()),
+            pending: Vec::new(),
+            end: None,
+            total_usage: RunUsage::default(),
+        }
+    }
+
+    /// Replays an event of the store.
+    pub(super) fn replay_event(&mut self, event: RunEvent) {
+        if let EventPayload::Usage(usage) = &event.body {
+            self.total_usage = *usage;
+        }
+        let at = event.at.unwrap_or_default();
+        self.machine.apply(at, MachineInput::Event(event), &mut Vec::new());
+    }
+
     /// Takes the new events, and the end if there is one. The machine knows only this run: the
     /// epoch comes from the store.
     pub(super) fn take_new_events(

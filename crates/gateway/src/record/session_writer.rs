@@ -79,6 +79,10 @@ impl SessionWriter {
                 RecordCommand::ForgetRun(run) => {
                     open_run = open_run.filter(|open_run| open_run.run != run)
                 }
+                RecordCommand::AdoptRun(run, lease) => {
+                    // A run that cannot be read is closed when its lease expires.
+                    open_run = OpenRun::adopt(&self.store, &run, lease).await.ok().flatten();
+                }
             }
         }
         self.save_run(open_run?, records).await

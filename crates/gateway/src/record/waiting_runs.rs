@@ -105,6 +105,16 @@ impl RunsAwaitingTools {
         }
     }
 
+    /// The run that waits in a session.
+    pub(super) fn find(&self, session: &str) -> Option<RunAwaitingTools> {
+        self.lock().runs.get(session).cloned()
+    }
+
+    /// Forgets the run of a session, which continues on another node.
+    pub(super) fn forget_session(&self, session: &str) {
+        self.take(session, |_| true);
+    }
+
     /// Removes calls without which a live agent continues. Its run waits for the next request.
     pub(super) fn remove_calls(&self, session: &str, run: &str, calls: &[Arc<str>]) {
         let mut state = self.lock();

@@ -206,7 +206,8 @@ impl RecordWriter {
                 RecordCommand::AppendEvents(..) | RecordCommand::FinishRequest(..) => false,
                 RecordCommand::ExpireCalls(..)
                 | RecordCommand::MarkInterrupted(_)
-                | RecordCommand::ForgetRun(_) => false,
+                | RecordCommand::ForgetRun(_)
+                | RecordCommand::AdoptRun(..) => false,
             };
             if let Some(RecordCommand::StartRequest(start)) = commands.pop_if(is_recent) {
                 self.held_starts.insert(session.clone(), start);
@@ -306,6 +307,10 @@ impl RecordWriter {
 
     /// Interrupts all open runs.
     async fn close_all(&mut self) {
+        if self.session_writer.store.is_shared() {
+            // They wait for tool results, which may arrive at another node.
+            return;
+        }
         let open_runs = std::mem::take(&mut self.open_runs);
         let interrupted = open_runs.into_iter().map(|(session, open_run)| {
             let commands = vec![RecordCommand::MarkInterrupted(open_run.run.clone())];

@@ -161,7 +161,7 @@ mod tests {
         match sessions.claim(named(chain, traits)).await {
             SessionMatch::Acquired(guard) => Some(guard),
             SessionMatch::Busy => None,
-            SessionMatch::Replay(_) => panic!("nothing is cached"),
+            SessionMatch::Replay(_) | SessionMatch::Elsewhere(_) => panic!("nothing is cached"),
         }
     }
 

@@ -23,7 +23,7 @@ use foxwedge_run::{
 use http_body::{Body, Frame};
 
 use crate::{
-    record::unix_millis,
+    ordered_id::unix_millis,
     response_body::{ResponseBody, ResponseBodyError},
 };
 

@@ -45,7 +45,7 @@ fn read(text: &str) -> Result<LoadedConfig, ConfigError> {
 /// A file with a token and a route of the built-in model.
 fn file(listen: &str, token: &str, model: &str, more: &str) -> String {
     format!(
-        "listen = \"{listen}\"\nstore = \"memory\"\n{more}\n\
+        "listen = \"{listen}\"\nstore = \"memory:\"\n{more}\n\
          [[token]]\nowner = \"ann\"\ntoken = \"{token}-0123456789abcdef\"\n\
          [[route]]\nmodel = \"{model}\"\nupstream = \"scripted\"\n"
     )

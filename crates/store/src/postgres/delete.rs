@@ -74,6 +74,8 @@ impl PostgresStore {
             let old: Vec<&str> = old.iter().map(String::as_str).collect();
             let expired = "DELETE FROM snapshots WHERE expires <= now_ms()";
             let expired = query::execute(&transaction, expired, &[]).await?;
+            let entries = "DELETE FROM shared WHERE expires <= now_ms()";
+            query::execute(&transaction, entries, &[]).await?;
             let mut report = remove(&transaction, &old).await?;
             report.snapshots += expired;
             transaction.commit().await.map_err(AttemptFailure::in_commit)?;

@@ -63,6 +63,28 @@ impl PostgresStore {
         })
     }
 
+    /// Takes over an open run from its holder. A repeated attempt finds the token of the first.
+    pub(super) fn try_hand_over<'a>(
+        &'a self,
+        run: &'a str,
+        owner: &'a str,
+        ttl: u64,
+        token: AttemptToken,
+    ) -> Attempt<'a, Option<Lease>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let statement = "
+            UPDATE runs SET owner = $2, fence = fence + (token <> $4)::integer,
+                            lease_until = now_ms() + $3, token = $4
+            WHERE id = $1 AND ended_at IS NULL RETURNING fence";
+            let values: query::SqlValues<'_> =
+                &[&searchable(run), &owner, &clamp_ttl(ttl), &token.0];
+            let row = query::row(&client, statement, values).await?;
+            let lease = |row| Ok(Lease { owner: owner.to_owned(), fence: number(&row, "fence")? });
+            row.map(lease).transpose()
+        })
+    }
+
     /// Milliseconds until the first lease expires.
     pub(super) fn try_earliest_lease(&self) -> Attempt<'_, Option<u64>> {
         Box::pin(async move {

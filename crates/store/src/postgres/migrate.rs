@@ -6,7 +6,10 @@ use super::failure::AttemptFailure;
 use crate::StoreError;
 
 /// All migrations. A released migration never changes.
-const STEPS: [(i32, &str, &str); 1] = [(1, "begin", include_str!("migrations/0001_begin.sql"))];
+const STEPS: [(i32, &str, &str); 2] = [
+    (1, "begin", include_str!("migrations/0001_begin.sql")),
+    (2, "shared", include_str!("migrations/0002_shared.sql")),
+];
 
 /// Migrates a schema to the newest version. Concurrent migrations wait for each other.
 pub(super) async fn migrate(client: &mut Client, schema: &str) -> Result<(), AttemptFailure> {

@@ -7,7 +7,7 @@ use super::{
     error::{SqliteError, SqliteResult},
     row::{limit, signed},
     runs::{self, RunEndFlag},
-    sessions,
+    sessions, shared,
 };
 use crate::{PruneReport, StoreError};
 
@@ -57,6 +57,7 @@ pub(super) fn prune(
     max: usize,
     now: u64,
 ) -> SqliteResult<PruneReport> {
+    shared::prune(connection, now)?;
     let mut report =
         PruneReport { snapshots: delete_expired(connection, now)?, ..PruneReport::default() };
     let old: Vec<(i64, i64, i64)> = connection

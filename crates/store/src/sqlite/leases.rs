@@ -46,6 +46,24 @@ pub(super) fn take_over(
     Ok(fence.map(|fence| Lease { owner: owner.to_owned(), fence: unsigned(fence) }))
 }
 
+/// Takes over an open run from its holder.
+pub(super) fn hand_over(
+    connection: &Connection,
+    id: &str,
+    owner: &str,
+    ttl: u64,
+    now: u64,
+) -> SqliteResult<Option<Lease>> {
+    let fence: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE runs SET holder = ?2, fence = fence + 1, lease_until = ?3
+             WHERE id = ?1 AND ended_at IS NULL RETURNING fence",
+        )?
+        .query_row(params![id, owner, signed(now.saturating_add(ttl))], |row| row.get(0))
+        .optional()?;
+    Ok(fence.map(|fence| Lease { owner: owner.to_owned(), fence: unsigned(fence) }))
+}
+
 /// Milliseconds until the first lease expires.
 pub(super) fn earliest_lease(connection: &Connection, now: u64) -> SqliteResult<Option<u64>> {
     let until: Option<i64> = connection

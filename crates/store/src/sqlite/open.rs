@@ -17,10 +17,11 @@ const OLDEST_ENGINE: i32 = 3_051_003;
 const APPLICATION: i64 = 0x466f_7877;
 
 /// Migrations from one schema version to the next. The first creates the schema.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
     include_str!("migrations/003.sql"),
+    include_str!("migrations/004.sql"),
 ];
 
 /// Number of cached prepared statements.

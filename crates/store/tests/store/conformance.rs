@@ -5,6 +5,7 @@ mod records;
 mod runs;
 mod log;
 mod leases;
+mod entries;
 mod ends;
 mod whole;
 mod snapshots;
@@ -100,6 +101,15 @@ suite! {
         the_earliest_lease_is_known
         a_forged_owner_is_refused
         a_very_long_lease_holds
+        a_held_run_is_handed_over
+    }
+    entries {
+        an_entry_is_kept_with_the_one_it_links_to
+        an_expired_entry_is_none
+        one_node_holds_an_entry_at_a_time
+        an_entry_of_a_node_that_is_gone_is_taken
+        writes_of_a_node_that_lost_its_entry_are_refused
+        eight_nodes_take_an_entry_once
     }
     ends {
         an_end_is_recorded_with_its_events_and_records

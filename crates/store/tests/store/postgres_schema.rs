@@ -23,6 +23,23 @@ async fn concurrent_opens_create_the_tables_once() {
 }
 
 #[tokio::test]
+async fn tables_of_the_first_version_are_migrated_with_all_data() {
+    let Some(url) = fresh() else { return };
+    let store = open(&url).await;
+    begin(&store, "session", "run", 60_000).await;
+    let before = store.events("run", 0, 10).await.expect("events");
+    store.close().await;
+    let schema = parameter(&url, "schema");
+    let first = format!(
+        "DROP TABLE {schema}.shared; DELETE FROM {schema}.foxwedge_migrations WHERE number > 1"
+    );
+    administrator(&url).await.batch_execute(&first).await.expect("the first version");
+    let store = open(&url).await;
+    assert_eq!(store.events("run", 0, 10).await.expect("events"), before);
+    assert_eq!(store.entries(vec!["key".to_owned()]).await.expect("entries"), []);
+}
+
+#[tokio::test]
 async fn tables_of_a_newer_version_are_left_alone() {
     let Some(url) = fresh() else { return };
     open(&url).await.close().await;

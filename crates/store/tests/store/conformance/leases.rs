@@ -137,3 +137,17 @@ pub(crate) async fn a_very_long_lease_holds(store: Arc<impl ArchiveStore>) {
 async fn ids(store: &impl ArchiveStore, limit: usize) -> Vec<String> {
     store.abandoned_runs(limit).await.expect("a list").into_iter().map(|run| run.id).collect()
 }
+
+pub(crate) async fn a_held_run_is_handed_over(store: Arc<impl ArchiveStore>) {
+    let (run, stale) = open_run(&*store, "s", "r").await;
+    let lease = store.hand_over("r", "node-2", LONG).await.expect("an answer").expect("a lease");
+    assert_eq!(lease, Lease { owner: "node-2".to_owned(), fence: 2 });
+    let fenced = "run `r` is leased by another process: its lease is 2, yours is 1";
+    assert_eq!(refusal(store.append("r", &stale, texts(&run, 2, 2)).await), fenced);
+    assert_eq!(store.append("r", &lease, texts(&run, 2, 2)).await.expect("stored"), 2);
+    let end = closing(&current(&*store, "r").await, Outcome::Completed);
+    store.finalize("r", CloseAuthority::Holder(lease), end).await.expect("ended");
+    for run in ["r", "none"] {
+        assert_eq!(store.hand_over(run, "node-3", LONG).await.expect("an answer"), None, "{run}");
+    }
+}

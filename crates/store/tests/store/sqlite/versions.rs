@@ -84,6 +84,7 @@ const BACK_TO_ONE: &str = "
     ALTER TABLE old RENAME TO events;
     CREATE INDEX sessions_by_touch ON sessions (touched);
     CREATE INDEX runs_by_session ON runs (session, started, serial);
+    DROP TABLE shared;
     PRAGMA user_version = 1;";
 
 /// Converts a file back to the format of version 2.
@@ -91,11 +92,15 @@ const BACK_TO_TWO: &str = "
     ALTER TABLE events DROP COLUMN earlier;
     CREATE INDEX sessions_by_touch ON sessions (touched);
     CREATE INDEX runs_by_session ON runs (session, started, serial);
+    DROP TABLE shared;
     PRAGMA user_version = 2;";
+
+/// Converts a file back to the format of version 3.
+const BACK_TO_THREE: &str = "DROP TABLE shared; PRAGMA user_version = 3;";
 
 #[tokio::test]
 async fn files_of_earlier_versions_are_migrated_with_all_data() {
-    for earlier_version in [BACK_TO_ONE, BACK_TO_TWO] {
+    for earlier_version in [BACK_TO_ONE, BACK_TO_TWO, BACK_TO_THREE] {
         let folder = Temporary::folder();
         let path = folder.path("store.db");
         let store = SqliteStore::open(&path).await.expect("a store");
@@ -130,7 +135,7 @@ async fn file_has_application_id_and_version() {
     let file = Connection::open(&path).expect("a file");
     let number = |name| file.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     assert_eq!(number("application_id").expect("a number"), 0x466f_7877);
-    assert_eq!(number("user_version").expect("a number"), 3);
+    assert_eq!(number("user_version").expect("a number"), 4);
     let mode: String =
         file.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("a mode");
     assert_eq!(mode, "wal");

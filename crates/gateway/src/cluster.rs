@@ -1,0 +1,347 @@
+//! Several gateways on one store. They know nothing of each other but what the store holds: each of
+//! them shows that it is alive, takes the session of a request, and releases it with its new state.
+//!
+//! A release follows what the request recorded, so that the next node finds its run. A node that was
+//! killed holds nothing after [`NODE_LEASE_MILLIS`].
+
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use foxwedge_agents::AgentPool;
+use foxwedge_store::{AnyStore, EntryWrite, Result, Store, StoreError, node_key};
+use foxwedge_upstream::http::HttpClient;
+use tokio::{
+    sync::{
+        Notify,
+        mpsc::{self, UnboundedReceiver, UnboundedSender},
+    },
+    task::{JoinHandle, JoinSet},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+};
+
+use crate::{
+    config::BusyPolicy,
+    node_forward::node_client,
+    record::GatewayRecorder,
+    session::{
+        SessionGuard, SessionIndex, SessionMatch, SessionQuery, SharedClaim, SharedFacts,
+        SharedGuardQuery, SharedPlan, SharedRelease, lookup_keys, session_key,
+    },
+};
+
+/// How long a node counts as alive without showing it.
+const NODE_LEASE_MILLIS: u64 = 6_000;
+/// How often a node shows that it is alive.
+const BEAT_INTERVAL: Duration = Duration::from_millis(1_500);
+/// After how many beats expired entries are deleted.
+const PRUNE_EVERY_BEATS: u32 = 20;
+/// How long a session is held at most, unless it has been used before.
+const HOLD_MILLIS: u64 = 86_400_000;
+/// How often a waiting request looks again: the shortest and the longest pause.
+const LOOK_PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
+/// How many sessions are released at the same time.
+const PARALLEL_RELEASES: usize = 8;
+/// How long to wait before a release is tried again.
+const RELEASE_PAUSE: Duration = Duration::from_secs(1);
+/// How long shutdown waits for the last releases.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// This gateway among others on its store.
+pub(crate) struct GatewayCluster {
+    shared: Arc<ClusterShared>,
+    client: HttpClient,
+    releases: Mutex<Option<UnboundedSender<SharedRelease>>>,
+    tasks: Mutex<Option<(JoinHandle<()>, JoinHandle<()>)>>,
+}
+
+struct ClusterShared {
+    store: Arc<AnyStore>,
+    node: String,
+    /// Where other nodes reach this one; empty if they cannot.
+    address: Mutex<String>,
+    sessions: SessionIndex,
+    recorder: GatewayRecorder,
+    agents: AgentPool,
+    /// Notified when a session was released here.
+    released: Notify,
+}
+
+impl GatewayCluster {
+    /// Joins the other nodes.
+    ///
+    /// # Errors
+    /// If the store cannot be written.
+    pub(crate) async fn join(
+        store: Arc<AnyStore>,
+        node: String,
+        sessions: SessionIndex,
+        recorder: GatewayRecorder,
+        agents: AgentPool,
+    ) -> Result<GatewayCluster> {
+        let released = Notify::new();
+        let address = Mutex::default();
+        let shared =
+            Arc::new(ClusterShared { store, node, address, sessions, recorder, agents, released });
+        shared.beat(NODE_LEASE_MILLIS).await?;
+        let (releases, receiver) = mpsc::unbounded_channel();
+        let beats = tokio::spawn(beat(shared.clone()));
+        let publisher = tokio::spawn(publish(shared.clone(), receiver));
+        Ok(GatewayCluster {
+            shared,
+            client: node_client(),
+            releases: Mutex::new(Some(releases)),
+            tasks: Mutex::new(Some((beats, publisher))),
+        })
+    }
+
+    /// Finds the session of a request, and takes it for this node.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) async fn claim(
+        &self,
+        query: SessionQuery<'_>,
+        may_forward: bool,
+    ) -> Result<SessionMatch> {
+        let shared = &self.shared;
+        // Without the time that the store takes: while it is away, no node can release anything.
+        let mut waited = Duration::ZERO;
+        let mut pause = LOOK_PAUSES.0;
+        loop {
+            let released = shared.released.notified();
+            let facts = SharedFacts::new(shared.store.entries(lookup_keys(&query)).await?);
+            let is_busy = match shared.sessions.plan_shared(
+                &query,
+                &facts,
+                &shared.node,
+                may_forward,
+                waited,
+            ) {
+                SharedPlan::Take(claim) => {
+                    if may_forward && let Some(address) = shared.agent_address(&claim).await? {
+                        return Ok(SessionMatch::Elsewhere(address));
+                    }
+                    match self.take(&query, claim).await? {
+                        Some(guard) => return Ok(SessionMatch::Acquired(guard)),
+                        // Another request was faster.
+                        None => continue,
+                    }
+                }
+                SharedPlan::Replay(cached) => return Ok(SessionMatch::Replay(cached)),
+                SharedPlan::Forward(address) => return Ok(SessionMatch::Elsewhere(address)),
+                SharedPlan::Wait => true,
+                SharedPlan::WaitForReply => false,
+            };
+            match shared.sessions.busy_policy() {
+                BusyPolicy::Wait(max_wait) if waited >= max_wait => return Ok(SessionMatch::Busy),
+                BusyPolicy::Refuse if is_busy => return Ok(SessionMatch::Busy),
+                BusyPolicy::Wait(_) | BusyPolicy::Refuse => {}
+            }
+            let began = Instant::now();
+            // Another node may release the session, too: look again in any case.
+            let _ = timeout(pause, released).await;
+            waited += began.elapsed();
+            pause = (2 * pause).min(LOOK_PAUSES.1);
+        }
+    }
+
+    /// Learns whether a session name is an id that another node has issued to this owner.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(crate) async fn learn_issued_name(&self, owner: &str, name: &str) -> Result<()> {
+        let ClusterShared { store, sessions, .. } = &*self.shared;
+        if sessions.is_issued_name(owner, name) {
+            return Ok(());
+        }
+        let entry = store.entries(vec![session_key(name)]).await?.pop();
+        if entry.is_some_and(|entry| SessionIndex::is_issued_to(&entry, owner)) {
+            sessions.note_issued(owner, name);
+        }
+        Ok(())
+    }
+
+    /// Sets where other nodes reach this one. They reach no wildcard address, but the one that this
+    /// machine has in its network.
+    pub(crate) async fn listen_at(&self, address: SocketAddr) {
+        let ip = match address.ip().is_unspecified() {
+            true => network_address().unwrap_or(address.ip()),
+            false => address.ip(),
+        };
+        if !ip.is_unspecified() {
+            *lock(&self.shared.address) = SocketAddr::new(ip, address.port()).to_string();
+            // Else with the next beat.
+            let _ = self.shared.beat(NODE_LEASE_MILLIS).await;
+        }
+    }
+
+    /// Where another node is reached; `None` if it is this one or not alive.
+    pub(crate) async fn address_of(&self, node: &str) -> Option<String> {
+        if node == self.shared.node {
+            return None;
+        }
+        self.shared.address_of(node).await.ok().flatten()
+    }
+
+    /// The client for other nodes.
+    pub(crate) fn client(&self) -> &HttpClient {
+        &self.client
+    }
+
+    /// Releases everything that is held.
+    pub(crate) async fn leave(&self) {
+        drop(lock(&self.releases).take());
+        let Some((beats, mut publisher)) = lock(&self.tasks).take() else { return };
+        if timeout(DRAIN_TIMEOUT, &mut publisher).await.is_err() {
+            publisher.abort();
+        }
+        beats.abort();
+        // What is still held is free for other nodes from now on.
+        let _ = self.shared.beat(0).await;
+    }
+
+    /// Takes a session. `None` if it has changed meanwhile. A client that disconnects leaves nothing
+    /// held, because a task of its own waits for the store.
+    async fn take(
+        &self,
+        query: &SessionQuery<'_>,
+        claim: Box<SharedClaim>,
+    ) -> Result<Option<SessionGuard>> {
+        let Some(releases) = lock(&self.releases).clone() else {
+            return Err(StoreError::Unavailable("the gateway is shutting down".into()));
+        };
+        let query = SharedGuardQuery {
+            scope: query.scope,
+            fingerprint: query.fingerprint,
+            origin: query.origin,
+        };
+        let shared = self.shared.clone();
+        let task = tokio::spawn(async move { shared.take(query, claim, releases).await });
+        task.await.unwrap_or_else(|error| Err(StoreError::Unavailable(error.into())))
+    }
+}
+
+impl Drop for GatewayCluster {
+    fn drop(&mut self) {
+        if let Some((beats, publisher)) = lock(&self.tasks).take() {
+            beats.abort();
+            publisher.abort();
+        }
+    }
+}
+
+impl ClusterShared {
+    async fn take(
+        &self,
+        query: SharedGuardQuery,
+        mut claim: Box<SharedClaim>,
+        releases: UnboundedSender<SharedRelease>,
+    ) -> Result<Option<SessionGuard>> {
+        let writes = std::mem::take(&mut claim.writes);
+        let held = self.store.hold_entry(claim.hold.clone(), HOLD_MILLIS, writes).await?;
+        let Some(version) = held else { return Ok(None) };
+        let guard = self.sessions.shared_guard(&query, claim, version, releases);
+        if let Some(claim) = guard.shared_claim() {
+            self.adopt_run(claim).await;
+        }
+        Ok(Some(guard))
+    }
+
+    /// Continues the run of a session that another node had. If that node was killed during a request
+    /// of the session, the run is closed as interrupted instead.
+    async fn adopt_run(&self, claim: &SharedClaim) {
+        let Some(found) = &claim.found else { return };
+        if found.node == self.node && !claim.is_orphaned {
+            return;
+        }
+        self.recorder.forget_session(&claim.id);
+        let Some(waiting) = &found.waiting else { return };
+        self.recorder.adopt_run(&claim.id, waiting, claim.is_orphaned).await;
+    }
+
+    /// The address of the node whose live agent belongs to a session, if it is another one.
+    async fn agent_address(&self, claim: &SharedClaim) -> Result<Option<String>> {
+        let found = claim.found.as_ref().filter(|found| found.has_agent && found.node != self.node);
+        match found {
+            Some(found) => self.address_of(&found.node).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Where a node is reached, if it is alive.
+    async fn address_of(&self, node: &str) -> Result<Option<String>> {
+        let entry = self.store.entries(vec![node_key(node)]).await?.pop();
+        let address = entry.and_then(|entry| String::from_utf8(entry.value).ok());
+        Ok(address.filter(|address| !address.is_empty()))
+    }
+
+    /// Shows that this node is alive for this long.
+    async fn beat(&self, ttl: u64) -> Result<()> {
+        let value = lock(&self.address).clone().into_bytes();
+        let beat = EntryWrite { key: node_key(&self.node), value, link: None, ttl };
+        self.store.write_entries(None, vec![beat]).await.map(drop)
+    }
+
+    /// Writes the new state of a session and releases it. Tries until it succeeds.
+    async fn release(&self, mut release: SharedRelease) {
+        if let Some(session) = &mut release.session {
+            session.waiting = self.recorder.waiting_run(&release.id);
+            session.has_agent = self.agents.find_by_session(&release.id).is_some();
+        }
+        let (hold, writes) = release.into_writes();
+        while let Err(StoreError::Unavailable(_)) =
+            self.store.write_entries(Some(hold.clone()), writes.clone()).await
+        {
+            sleep(RELEASE_PAUSE).await;
+        }
+        self.released.notify_waiters();
+    }
+}
+
+async fn beat(shared: Arc<ClusterShared>) {
+    let mut ticks = interval(BEAT_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut beats = 0_u32;
+    loop {
+        ticks.tick().await;
+        // A store that cannot be reached is tried again at the next beat.
+        let _ = shared.beat(NODE_LEASE_MILLIS).await;
+        beats = beats.wrapping_add(1);
+        if beats.is_multiple_of(PRUNE_EVERY_BEATS) {
+            let _ = shared.store.prune(0, 0).await;
+        }
+    }
+}
+
+/// Releases sessions after everything before is recorded.
+async fn publish(shared: Arc<ClusterShared>, mut receiver: UnboundedReceiver<SharedRelease>) {
+    let mut work = JoinSet::new();
+    let mut batch = Vec::new();
+    while receiver.recv_many(&mut batch, PARALLEL_RELEASES).await > 0 {
+        shared.recorder.flush().await;
+        for release in batch.drain(..) {
+            let shared = shared.clone();
+            work.spawn(async move { shared.release(release).await });
+        }
+        while work.try_join_next().is_some() {}
+    }
+    while work.join_next().await.is_some() {}
+}
+
+/// The address of this machine in its network. Nothing is sent: connecting only chooses a route.
+fn network_address() -> Option<IpAddr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // An address of a documentation network, which is nobody's.
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

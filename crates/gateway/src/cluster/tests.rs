@@ -1,0 +1,155 @@
+use foxwedge_store::StoreUrl;
+
+use super::*;
+use crate::{
+    config::{RecordConfig, SessionConfig},
+    metrics::Metrics,
+    session::{
+        CachedReply, ConversationTraits, RequestOrigin, RetryMark, SessionMatchKind,
+        SessionSelector,
+    },
+};
+
+async fn store() -> Arc<AnyStore> {
+    Arc::new(AnyStore::open(&StoreUrl::Memory).await.expect("a store"))
+}
+
+async fn join(store: &Arc<AnyStore>, node: &str) -> GatewayCluster {
+    let (records, config, metrics) =
+        (RecordConfig::default(), SessionConfig::default(), Metrics::new());
+    let started =
+        GatewayRecorder::start_as(node.to_owned(), store.clone(), records, config, metrics);
+    let (recorder, _) = started.await.expect("a recorder");
+    let agents = AgentPool::new(config.call_timeout);
+    let sessions = SessionIndex::new(config);
+    let joined = GatewayCluster::join(store.clone(), node.to_owned(), sessions, recorder, agents);
+    joined.await.expect("a node")
+}
+
+fn chain(digests: &[u128]) -> SessionQuery<'_> {
+    SessionQuery {
+        owner: "local",
+        selector: SessionSelector::None,
+        chain: digests,
+        traits: ConversationTraits::default(),
+        scope: 0,
+        fingerprint: digests.iter().sum(),
+        retry_mark: RetryMark::First,
+        origin: RequestOrigin::Anonymous,
+    }
+}
+
+async fn acquire(node: &GatewayCluster, query: SessionQuery<'_>) -> SessionGuard {
+    match node.claim(query, true).await.expect("an answer") {
+        SessionMatch::Acquired(guard) => guard,
+        other => panic!("not acquired: {other:?}"),
+    }
+}
+
+async fn kill(node: &GatewayCluster) {
+    let tasks = lock(&node.tasks).take();
+    tasks.into_iter().for_each(|(beats, publisher)| {
+        beats.abort();
+        publisher.abort();
+    });
+    node.shared.beat(0).await.expect("written");
+}
+
+fn cached_reply() -> CachedReply {
+    let (status, headers) = (http::StatusCode::OK, http::HeaderMap::new());
+    CachedReply { status, headers, body: "words".into() }
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_at_another_node() {
+    let store = store().await;
+    let (one, two) = (join(&store, "one").await, join(&store, "two").await);
+    let mut first = acquire(&one, chain(&[1, 2])).await;
+    assert_eq!(first.match_kind(), SessionMatchKind::New);
+    first.commit_reply(3, &[], None, None);
+    let id = first.session().clone();
+    // The next request may come before the session is released.
+    let (mut second, ()) = tokio::join!(acquire(&two, chain(&[1, 2, 3, 4])), async { drop(first) });
+    assert_eq!((second.session(), second.match_kind()), (&id, SessionMatchKind::Prefix));
+    // Meanwhile, one that continues after the same reply is a branch.
+    let branch = acquire(&one, chain(&[1, 2, 3, 9])).await;
+    assert_eq!((branch.match_kind(), branch.forked_from()), (SessionMatchKind::New, Some(&id)));
+    second.commit_reply(5, &[], None, None);
+    drop(second);
+    assert_eq!(acquire(&one, chain(&[1, 2, 3, 4, 5, 6])).await.session(), &id);
+    // A name is one session on all nodes, and its requests wait for each other.
+    let named = SessionQuery { selector: SessionSelector::Name("mine"), ..chain(&[20]) };
+    let mut mine = acquire(&one, named).await;
+    mine.commit_reply(21, &[], None, None);
+    let again = SessionQuery { chain: &[20, 21, 22], ..named };
+    let (again, ()) = tokio::join!(acquire(&two, again), async { drop(mine) });
+    assert_eq!(&**again.session(), "mine");
+    // A client may name a reply before its session is released.
+    let mut first = acquire(&one, chain(&[30])).await;
+    first.commit_reply(31, &[], Some("resp_1"), None);
+    let id = first.session().clone();
+    let reply = SessionQuery { selector: SessionSelector::Reply("resp_1"), ..chain(&[32]) };
+    let (next, ()) = tokio::join!(acquire(&two, reply), async { drop(first) });
+    assert_eq!((next.session(), next.match_kind()), (&id, SessionMatchKind::Reply));
+}
+
+#[tokio::test]
+async fn a_session_of_a_node_that_is_gone_is_free() {
+    let store = store().await;
+    let three = join(&store, "three").await;
+    let (one, two) = (join(&store, "one").await, join(&store, "two").await);
+    let mut first = acquire(&one, chain(&[1])).await;
+    first.commit_reply(2, &[], None, None);
+    let id = first.session().clone();
+    drop(first);
+    let held = acquire(&one, chain(&[1, 2, 3])).await;
+    assert_eq!(held.session(), &id);
+    // It is killed: nothing is released, and it no longer shows that it is alive.
+    std::mem::forget(held);
+    kill(&one).await;
+    let taken = acquire(&two, chain(&[1, 2, 3])).await;
+    assert_eq!((taken.session(), taken.match_kind()), (&id, SessionMatchKind::Prefix));
+    assert!(taken.shared_claim().is_some_and(|claim| claim.is_orphaned));
+    drop(taken);
+    // A client that got the first reply of a session, which was not released, goes on in it, too.
+    let mut first = acquire(&three, chain(&[40])).await;
+    first.commit_reply(41, &[], None, None);
+    let id = first.session().clone();
+    std::mem::forget(first);
+    kill(&three).await;
+    let next = acquire(&two, chain(&[40, 41, 42])).await;
+    assert_eq!((next.session(), next.match_kind()), (&id, SessionMatchKind::Prefix));
+}
+
+#[tokio::test]
+async fn a_retry_is_sent_to_the_node_that_has_the_reply() {
+    let store = store().await;
+    let (one, two) = (join(&store, "one").await, join(&store, "two").await);
+    one.listen_at("127.0.0.1:4177".parse().expect("an address")).await;
+    let mut first = acquire(&one, chain(&[1])).await;
+    let retry = SessionQuery { retry_mark: RetryMark::Retry, ..chain(&[1]) };
+    let elsewhere = |claimed: SessionMatch| match claimed {
+        SessionMatch::Elsewhere(address) => address,
+        other => panic!("handled here: {other:?}"),
+    };
+    // It is in progress there, and then it is cached there.
+    let claimed = two.claim(retry, true).await.expect("an answer");
+    assert_eq!(elsewhere(claimed), "127.0.0.1:4177");
+    first.commit_reply(2, &[], None, Some(cached_reply()));
+    drop(first);
+    let claimed = two.claim(retry, true).await.expect("an answer");
+    assert_eq!(elsewhere(claimed), "127.0.0.1:4177");
+    let replayed = one.claim(retry, true).await.expect("an answer");
+    assert!(matches!(replayed, SessionMatch::Replay(reply) if reply.body == "words"));
+    // What was forwarded is not forwarded again, and what two clients sent is nobody's retry.
+    drop(match two.claim(retry, false).await.expect("an answer") {
+        SessionMatch::Acquired(guard) => guard,
+        other => panic!("not acquired: {other:?}"),
+    });
+    let mut theirs = acquire(&one, chain(&[7])).await;
+    theirs.commit_reply(8, &[], None, Some(cached_reply()));
+    drop(theirs);
+    drop(acquire(&two, chain(&[7])).await);
+    let retry = SessionQuery { retry_mark: RetryMark::Retry, ..chain(&[7]) };
+    drop(acquire(&one, retry).await);
+}

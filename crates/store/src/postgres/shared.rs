@@ -1,0 +1,178 @@
+//! Entries that nodes share. Every decision is made in one statement, by the server's clock.
+
+use super::{
+    PostgresStore,
+    failure::Attempt,
+    query,
+    row::{number, signed},
+    token::AttemptToken,
+};
+use crate::{EntryHold, EntryHolder, EntryWrite, SharedEntry, model::NODE_PREFIX};
+
+/// Writes of entries, column by column and sorted by key, so that no two statements wait for each
+/// other.
+pub(super) struct EntryColumns {
+    keys: Vec<String>,
+    values: Vec<Vec<u8>>,
+    links: Vec<Option<String>>,
+    ttls: Vec<i64>,
+}
+
+impl EntryColumns {
+    pub(super) fn new(mut writes: Vec<EntryWrite>) -> EntryColumns {
+        writes.sort_by(|one, other| one.key.cmp(&other.key));
+        let mut columns = EntryColumns {
+            keys: Vec::new(),
+            values: Vec::new(),
+            links: Vec::new(),
+            ttls: Vec::new(),
+        };
+        for EntryWrite { key, value, link, ttl } in writes {
+            // A statement writes a row once: the last write counts.
+            if columns.keys.last() == Some(&key) {
+                columns.keys.pop();
+                columns.values.pop();
+                columns.links.pop();
+                columns.ttls.pop();
+            }
+            columns.keys.push(key);
+            columns.values.push(value);
+            columns.links.push(link);
+            columns.ttls.push(signed(ttl));
+        }
+        columns
+    }
+}
+
+/// Writes the columns `$1` to `$4`, under a condition.
+macro_rules! write_columns {
+    ($condition:literal) => {
+        concat!(
+            "INSERT INTO shared AS s (key, value, link, version, expires)
+             SELECT w.key, w.value, w.link, 1,
+                    CASE WHEN w.ttl = 0 THEN 0 ELSE now_ms() + w.ttl END
+             FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[])
+                  AS w (key, value, link, ttl)
+             WHERE ",
+            $condition,
+            " ORDER BY w.key
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value, link = excluded.link,
+                 version = s.version + 1, expires = excluded.expires"
+        )
+    };
+}
+
+impl PostgresStore {
+    /// Reads entries and those that they link to.
+    pub(super) fn try_entries<'a>(&'a self, keys: &'a [String]) -> Attempt<'a, Vec<SharedEntry>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let sql = "
+            SELECT s.key, s.value, s.link, s.version, s.holder, s.holder IS NOT NULL AND EXISTS (
+                SELECT 1 FROM shared n WHERE n.key = $2 || s.holder AND n.expires > now_ms()) AS alive
+            FROM shared s
+            WHERE s.expires > now_ms() AND s.key = ANY ($1::text[] || ARRAY (
+                SELECT l.link FROM shared l
+                WHERE l.key = ANY ($1) AND l.link IS NOT NULL AND l.expires > now_ms()))";
+            let rows = query::rows(&client, sql, &[&keys, &NODE_PREFIX]).await?;
+            let entry = |row: &tokio_postgres::Row| {
+                let (holder, is_alive): (Option<String>, bool) =
+                    (row.try_get("holder")?, row.try_get("alive")?);
+                Ok(SharedEntry {
+                    key: row.try_get("key")?,
+                    value: row.try_get("value")?,
+                    link: row.try_get("link")?,
+                    version: number(row, "version")?,
+                    holder: holder.map(|node| EntryHolder { node, is_alive }),
+                })
+            };
+            rows.iter().map(entry).collect()
+        })
+    }
+
+    /// Takes an entry. A repeated attempt finds the token of the first.
+    pub(super) fn try_hold_entry<'a>(
+        &'a self,
+        hold: &'a EntryHold,
+        ttl: u64,
+        writes: &'a EntryColumns,
+        token: AttemptToken,
+    ) -> Attempt<'a, Option<u64>> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let sql = concat!(
+                "
+            WITH held AS (
+                INSERT INTO shared AS s (key, value, version, holder, token, expires)
+                SELECT $5, '', 1, $6, $8, now_ms() + $9
+                WHERE $7::bigint = 0
+                      OR EXISTS (SELECT 1 FROM shared e WHERE e.key = $5 AND e.expires > now_ms())
+                ON CONFLICT (key) DO UPDATE SET
+                    value = CASE WHEN s.expires > now_ms() THEN s.value ELSE '' END,
+                    link = CASE WHEN s.expires > now_ms() THEN s.link END,
+                    version = s.version + 1, holder = excluded.holder, token = excluded.token,
+                    expires = greatest(s.expires, excluded.expires)
+                WHERE (s.token = excluded.token AND s.holder = excluded.holder)
+                   OR (CASE WHEN s.expires > now_ms() THEN s.version ELSE 0 END = $7
+                       AND (s.holder IS NULL OR s.expires <= now_ms() OR NOT EXISTS (
+                           SELECT 1 FROM shared n
+                           WHERE n.key = $10 || s.holder AND n.expires > now_ms())))
+                RETURNING version
+            ), written AS (",
+                write_columns!("EXISTS (SELECT 1 FROM held)"),
+                ") SELECT version FROM held"
+            );
+            let values: query::SqlValues<'_> = &[
+                &writes.keys,
+                &writes.values,
+                &writes.links,
+                &writes.ttls,
+                &hold.key,
+                &hold.node,
+                &signed(hold.version),
+                &token.0,
+                &signed(ttl),
+                &NODE_PREFIX,
+            ];
+            let held = query::row(&client, sql, values).await?;
+            held.map(|row| number(&row, "version")).transpose()
+        })
+    }
+
+    /// Writes entries, and releases the one that is held.
+    pub(super) fn try_write_entries<'a>(
+        &'a self,
+        hold: Option<&'a EntryHold>,
+        writes: &'a EntryColumns,
+    ) -> Attempt<'a, bool> {
+        Box::pin(async move {
+            let client = self.pool.client().await?;
+            let EntryColumns { keys, values, links, ttls } = writes;
+            let Some(hold) = hold else {
+                let columns: query::SqlValues<'_> = &[keys, values, links, ttls];
+                query::execute(&client, write_columns!("true"), columns).await?;
+                return Ok(true);
+            };
+            // One statement changes a row once: the value of the released entry is written with it.
+            let sql = concat!(
+                "
+            WITH released AS (
+                UPDATE shared AS s SET holder = NULL, version = s.version + 1,
+                    value = coalesce(w.value, s.value),
+                    link = CASE WHEN w.key IS NULL THEN s.link ELSE w.link END,
+                    expires = CASE w.ttl WHEN 0 THEN 0 ELSE coalesce(now_ms() + w.ttl, s.expires) END
+                FROM (SELECT 1) AS one LEFT JOIN
+                     unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[])
+                     AS w (key, value, link, ttl) ON w.key = $5
+                WHERE s.key = $5 AND s.holder = $6 AND s.version = $7
+                RETURNING 1
+            ), written AS (",
+                write_columns!("w.key <> $5 AND EXISTS (SELECT 1 FROM released)"),
+                ") SELECT 1 FROM released"
+            );
+            let (key, node, version) = (&hold.key, &hold.node, signed(hold.version));
+            let values: query::SqlValues<'_> = &[keys, values, links, ttls, key, node, &version];
+            Ok(query::row(&client, sql, values).await?.is_some())
+        })
+    }
+}

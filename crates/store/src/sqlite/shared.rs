@@ -1,0 +1,120 @@
+//! Entries that nodes share, within a transaction.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    error::SqliteResult,
+    row::{signed, unsigned},
+};
+use crate::{EntryHold, EntryHolder, EntryWrite, SharedEntry, model::NODE_PREFIX};
+
+/// Reads entries and those that they link to.
+pub(super) fn entries(
+    connection: &Connection,
+    keys: &[String],
+    now: u64,
+) -> SqliteResult<Vec<SharedEntry>> {
+    let mut entries: Vec<SharedEntry> = Vec::new();
+    for key in keys {
+        let Some(entry) = find(connection, key, now)? else { continue };
+        let linked = entry.link.as_deref().map(|link| find(connection, link, now)).transpose()?;
+        for entry in [Some(entry), linked.flatten()].into_iter().flatten() {
+            if !entries.iter().any(|known| known.key == entry.key) {
+                entries.push(entry);
+            }
+        }
+    }
+    Ok(entries)
+}
+
+/// Takes an entry. Returns its new version.
+pub(super) fn hold(
+    connection: &Connection,
+    hold: &EntryHold,
+    ttl: u64,
+    writes: &[EntryWrite],
+    now: u64,
+) -> SqliteResult<Option<u64>> {
+    let found = find(connection, &hold.key, now)?;
+    let is_held = found.as_ref().and_then(|entry| entry.holder.as_ref());
+    if found.as_ref().map_or(0, |entry| entry.version) != hold.version
+        || is_held.is_some_and(|holder| holder.is_alive)
+    {
+        return Ok(None);
+    }
+    let expires = signed(now.saturating_add(ttl));
+    let version: i64 = connection
+        .prepare_cached(
+            "INSERT INTO shared (key, value, link, version, holder, expires)
+             VALUES (?1, x'', NULL, 1, ?2, ?3)
+             ON CONFLICT (key) DO UPDATE SET
+                 value = iif(expires > ?4, value, x''), link = iif(expires > ?4, link, NULL),
+                 version = version + 1, holder = ?2, expires = max(expires, ?3)
+             RETURNING version",
+        )?
+        .query_row(params![hold.key, hold.node, expires, signed(now)], |row| row.get(0))?;
+    write_all(connection, writes, now)?;
+    Ok(Some(unsigned(version)))
+}
+
+/// Writes entries, and releases the one that is held. Returns whether it was held.
+pub(super) fn write(
+    connection: &Connection,
+    hold: Option<&EntryHold>,
+    writes: &[EntryWrite],
+    now: u64,
+) -> SqliteResult<bool> {
+    if let Some(hold) = hold {
+        let released = connection
+            .prepare_cached(
+                "UPDATE shared SET holder = NULL, version = version + 1
+                 WHERE key = ?1 AND holder = ?2 AND version = ?3",
+            )?
+            .execute(params![hold.key, hold.node, signed(hold.version)])?;
+        if released == 0 {
+            return Ok(false);
+        }
+    }
+    write_all(connection, writes, now)?;
+    Ok(true)
+}
+
+/// Deletes expired entries.
+pub(super) fn prune(connection: &Connection, now: u64) -> SqliteResult<()> {
+    connection.prepare_cached("DELETE FROM shared WHERE expires <= ?1")?.execute([signed(now)])?;
+    Ok(())
+}
+
+fn find(connection: &Connection, key: &str, now: u64) -> SqliteResult<Option<SharedEntry>> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT key, value, link, version, holder, EXISTS (
+                 SELECT 1 FROM shared n WHERE n.key = ?3 || s.holder AND n.expires > ?2)
+             FROM shared s WHERE key = ?1 AND expires > ?2",
+        )?
+        .query_row(params![key, signed(now), NODE_PREFIX], |row| {
+            let (holder, is_alive): (Option<String>, bool) = (row.get(4)?, row.get(5)?);
+            Ok(SharedEntry {
+                key: row.get(0)?,
+                value: row.get(1)?,
+                link: row.get(2)?,
+                version: unsigned(row.get(3)?),
+                holder: holder.map(|node| EntryHolder { node, is_alive }),
+            })
+        })
+        .optional()?)
+}
+
+fn write_all(connection: &Connection, writes: &[EntryWrite], now: u64) -> SqliteResult<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO shared (key, value, link, version, expires) VALUES (?1, ?2, ?3, 1, ?4)
+         ON CONFLICT (key) DO UPDATE SET
+             value = ?2, link = ?3, version = version + 1, expires = ?4",
+    )?;
+    for write in writes {
+        // An entry without time to live has expired already.
+        let expires = if write.ttl == 0 { 0 } else { now.saturating_add(write.ttl) };
+        statement.execute(params![write.key, write.value, write.link, signed(expires)])?;
+    }
+    Ok(())
+}
