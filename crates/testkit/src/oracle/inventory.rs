@@ -54,10 +54,15 @@ pub fn lost(format: &str, before: &TextInventory, after: &Value) -> Vec<String> 
         let strings = parsed.as_ref().map(strings).unwrap_or_default();
         let in_pieces = !strings.is_empty() && strings.iter().all(|leaf| after_text.contains(leaf));
         let as_value = parsed.is_some() && strings.is_empty() && written.contains(wanted);
-        // Quoted, in the order of its own keys.
-        let is_quoted = |text: &&str| serde_json::from_str::<Value>(text).ok() == parsed;
+        // Quoted, in the order of its own keys, perhaps behind the words of a quotation.
+        let is_quoted = |text: &&str| {
+            let start = text.find('{').unwrap_or(text.len());
+            serde_json::from_str::<Value>(&text[start..]).ok() == parsed
+        };
         let as_text = || parsed.is_some() && texts.iter().any(is_quoted);
-        after_text.contains(wanted) || in_pieces || as_value || as_text()
+        // White space at the end of a text is not text.
+        let is_trimmed = || texts.contains(&wanted.trim_end());
+        after_text.contains(wanted) || in_pieces || as_value || as_text() || is_trimmed()
     };
     let all = before.user_texts.iter().chain(&before.answers);
     all.filter(|wanted| !is_kept(wanted)).cloned().collect()
