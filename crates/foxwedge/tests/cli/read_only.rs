@@ -10,8 +10,11 @@ use crate::sandbox::{Ran, Sandbox};
 
 const ID: &str = "5f0c1a52-9a63-4f0e-8f4e-1d2c3b4a5968";
 
+/// Writes a session, and returns its file.
+type WriteSession = fn(&Sandbox) -> PathBuf;
+
 /// A session of each of them: two parallel calls, of which the second has no result.
-const AGENTS: [(&str, fn(&Sandbox) -> PathBuf); 4] = [
+const AGENTS: [(&str, WriteSession); 4] = [
     ("continue", continue_session),
     ("droid", droid_session),
     ("kimi-cli", kimi_cli_session),
