@@ -309,7 +309,8 @@ async fn handle_chat(
         SessionMatch::Busy => return Err(session_busy_error()),
         SessionMatch::Elsewhere(address) => {
             summary.forward_to = Some(address);
-            return Err(other_node_error());
+            let message = "another node has the reply or the agent of this request";
+            return Err(ApiError::new(ApiErrorKind::Unavailable, "other_node", message));
         }
     };
     engine.metrics.count_match(session_guard.match_kind().name());
@@ -490,11 +491,6 @@ fn session_busy_error() -> ApiError {
     let mut error = ApiError::new(ApiErrorKind::Conflict, "session_busy", message);
     error.retry_after = Some(1);
     error
-}
-
-fn other_node_error() -> ApiError {
-    let message = "another node has the reply or the agent of this request";
-    ApiError::new(ApiErrorKind::Unavailable, "other_node", message)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

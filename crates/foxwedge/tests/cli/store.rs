@@ -35,7 +35,7 @@ fn a_store_says_where_it_is_and_what_is_in_it() {
     let about = &document["about"];
     assert_eq!(
         (&document["store"], &about["sessions"], &about["open"], &about["schema"]),
-        (&"sqlite:runs.db".into(), &2.into(), &0.into(), &3.into())
+        (&"sqlite:runs.db".into(), &2.into(), &0.into(), &4.into())
     );
     assert!(about["bytes"].as_u64().unwrap() > 0);
 }
