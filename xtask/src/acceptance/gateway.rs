@@ -27,6 +27,9 @@ use crate::options::TaskOptions;
 use client::GatewayClient;
 use job::{ClientTask, TestUpstream, routes};
 
+/// The variable that asks for the stories beside the conversations of clients.
+const STORIES: &str = "FOXWEDGE_GATEWAY_STORIES";
+
 /// The scripts and the pinned lists of a language.
 fn sources(language: Language) -> &'static str {
     match language {
@@ -74,6 +77,10 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
     let Some(packages) = installed.iter().find(|it| it.language == Language::Python) else {
         return Ok(());
     };
+    if std::env::var_os(STORIES).is_none() {
+        eprintln!("repaired streams, a proxy and Gemini CLI are tried if {STORIES} is set");
+        return Ok(());
+    }
     let mut passed =
         print_job("SDKs read repaired streams", || repaired_streams::run(&binary, packages));
     match company_network::find_proxy() {
