@@ -1,5 +1,5 @@
-//! Several gateways on one store. They know nothing of each other but what the store holds: each of
-//! them shows that it is alive, takes the session of a request, and releases it with its new state.
+//! Several gateways on one store. They share state through the store only: each of them renews an
+//! entry that says it is alive, takes the session of a request, and releases it with its new state.
 //!
 //! A release follows what the request recorded, so that the next node finds its run. A node that was
 //! killed holds nothing after [`NODE_LEASE_MILLIS`].
