@@ -201,6 +201,17 @@ test("an invalid session is listed, opened, repaired and restored", async () => 
   });
 });
 
+test("the page of a rule is in the language of the console", async () => {
+  await withPage("/rules/FW101", async (page) => {
+    await page.getByRole("heading", { name: "What repair does" }).waitFor();
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("heading", { name: "如何修复" }).waitFor();
+    await page.getByText("工具调用没有结果").first().waitFor();
+    await page.getByRole("button", { name: "English" }).click();
+    await page.getByRole("heading", { name: "What repair does" }).waitFor();
+  });
+});
+
 test("new requests appear live, with their findings", async () => {
   await withPage("/feed", async (page) => {
     await page.getByText("New requests appear as they arrive").waitFor();

@@ -7,35 +7,12 @@ import { mkdirSync } from "node:fs";
 
 import { launch, openPage } from "./parts/browser.mjs";
 import { startFakeGateway } from "./parts/made.mjs";
+import { PAGES } from "./parts/pages.mjs";
 
 const [folder = "build/look", only = "", language = "en", size = "1360x860"] =
   process.argv.slice(2);
 const [width, height] = size.split("x").map(Number);
 mkdirSync(folder, { recursive: true });
-
-const PAGES = [
-  ["start", "#/start"],
-  ["chat", "#/chat"],
-  ["several", "#/repair?ids=f-0001,f-0005,f-0003"],
-  ["gateway", "#/sessions/s-9c01"],
-  ["request", "#/feed/q-1000000"],
-  ["sessions", "#/sessions"],
-  ["session", "#/sessions/f-0001"],
-  ["findings", "#/sessions/f-0001?tab=findings"],
-  ["branches", "#/sessions/f-0001?tab=tree"],
-  ["records", "#/sessions/f-0001?tab=raw&line=5"],
-  ["repair", "#/sessions/f-0001/repair"],
-  ["runs", "#/runs"],
-  ["run", "#/runs/run-7f3a?call=1+c3"],
-  ["run-open", "#/runs/run-open"],
-  ["run-said", "#/runs/run-7f3a?tab=said"],
-  ["run-tasks", "#/runs/run-7f3a?tab=tasks"],
-  ["run-events", "#/runs/run-7f3a?tab=events"],
-  ["feed", "#/feed?id=q-1000000"],
-  ["compaction", "#/compaction"],
-  ["metrics", "#/metrics"],
-  ["rule", "#/rules/FW101"],
-];
 
 const site = await startFakeGateway();
 const browser = await launch();
@@ -45,7 +22,7 @@ for (const theme of ["light", "dark"]) {
     locale: language === "zh" ? "zh-CN" : "en-US",
     viewport: { width, height },
   });
-  for (const [name, hash] of PAGES) {
+  for (const { name, hash } of PAGES) {
     if (only !== "" && !only.split(",").includes(name)) continue;
     await page.goto(`${site.url}${hash}`);
     await page.reload();

@@ -19,7 +19,7 @@ import { SessionsPage } from "./pages/sessions.js";
 import { SeveralPage } from "./pages/several.js";
 import { StartPage } from "./pages/start.js";
 import { Announcer } from "./parts/announce.js";
-import { Empty, useTitle } from "./parts/frame.js";
+import { Page, useTitle } from "./parts/frame.js";
 import { Icon, type IconName } from "./parts/icon.js";
 import { Palette, isOpen as isPaletteOpen } from "./parts/palette.js";
 import { link, route } from "./route.js";
@@ -107,7 +107,16 @@ function Current({ path }: { path: readonly string[] }) {
     case "rules":
       return <RulePage key={id} code={id ?? ""} />;
     default:
-      return <Empty icon="unknown" title={t("page.notfound")} />;
+      return (
+        <Page title={t("page.notfound")}>
+          <p>
+            <a class="button" href={link(["start"])}>
+              <Icon name="start" />
+              {t("nav.start")}
+            </a>
+          </p>
+        </Page>
+      );
   }
 }
 
@@ -224,7 +233,7 @@ function Locked() {
   return (
     <div class="empty locked">
       <Icon name="lock" />
-      <b>{token.value === "" ? t("locked.none") : t("locked.wrong")}</b>
+      <h1>{token.value === "" ? t("locked.none") : t("locked.wrong")}</h1>
       <p>{t("locked.how")}</p>
       <p class="muted">
         {t("locked.file")} <code>~/.config/foxwedge/token</code>

@@ -1,8 +1,7 @@
 /** The texts of the console in the chosen language, and how numbers and times are formatted. */
 
 import { language } from "./settings.js";
-import { en } from "./words/en.js";
-import { zh } from "./words/zh.js";
+import { en, zh } from "./words/tables.js";
 
 export type TextKey = keyof typeof en;
 

@@ -14,6 +14,8 @@ use crate::{
 };
 
 const FOLDER: &str = "docs/rules/";
+/// The summaries of the rules in Chinese, for the console.
+const CONSOLE: &str = "console/src/words/rules-zh.ts";
 
 /// A page: its path in the workspace, and its text.
 struct Page {
@@ -26,6 +28,7 @@ fn pages(files: &[File]) -> Vec<Page> {
     pages.push(Page { path: format!("{FOLDER}README.md"), text: pages::index() });
     pages.push(Page { path: "docs/catalogue.md".to_owned(), text: catalogue::page() });
     pages.push(Page { path: "docs/errors.md".to_owned(), text: manual::error_list() });
+    pages.push(Page { path: CONSOLE.to_owned(), text: pages::console_summaries() });
     pages
 }
 

@@ -146,7 +146,7 @@ export function CutView(props: {
         <output class="num">{percent.value} %</output>
       </label>
       {error.value !== undefined && <ErrorNote error={error.value} />}
-      {known === undefined && error.value === undefined && <p class="muted">{t("loading")}</p>}
+      {known === undefined && error.value === undefined && <p class="muted" data-loading>{t("loading")}</p>}
       {known !== undefined && (
         <>
           <CommandLine

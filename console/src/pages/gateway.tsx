@@ -129,7 +129,7 @@ function Runs({ rows }: { rows: readonly RunRow[] }) {
             <th>{t("runs.state")}</th>
             <th>{t("runs.run")}</th>
             <th>{t("runs.calls")}</th>
-            <th class="num">{t("runs.took")}</th>
+            <th class="num wide-only">{t("runs.took")}</th>
             <th class="num">{t("runs.began")}</th>
           </tr>
         </thead>
@@ -150,7 +150,7 @@ function Runs({ rows }: { rows: readonly RunRow[] }) {
               <td>
                 <CallCounts counts={run.calls?.by_status} total={run.calls?.total} />
               </td>
-              <td class="num">{span((run.ended ?? now.value) - run.started)}</td>
+              <td class="num wide-only">{span((run.ended ?? now.value) - run.started)}</td>
               <td class="num" title={moment(run.started)}>
                 {ago(run.started, now.value)}
               </td>

@@ -9,22 +9,19 @@ import { Icon } from "../parts/icon.js";
 import { link } from "../route.js";
 import { language } from "../settings.js";
 import { t } from "../words.js";
-import { ruleSummary } from "../words/rules.js";
 
 export function RulePage({ code }: { code: string }) {
+  const lang = language.value;
   const { known } = usePoll(
-    code,
-    (signal) => fetchJson<Rule>(path(["console", "rules", code]), { signal }),
+    `${code} ${lang}`,
+    (signal) => fetchJson<Rule>(`${path(["console", "rules", code])}?lang=${lang}`, { signal }),
     0,
   );
+  const rule = known.value.value;
   return (
     <Page
-      title={
-        known.value.value === undefined
-          ? code
-          : `${known.value.value.code} ${known.value.value.name}`
-      }
-      sub={known.value.value && ruleSummary(known.value.value.code, known.value.value.summary)}
+      title={rule === undefined ? code : `${rule.code} ${rule.name}`}
+      sub={rule?.summary}
       actions={
         <a class="button" href={link(["sessions"], { rule: code })}>
           <Icon name="sessions" />
@@ -34,8 +31,7 @@ export function RulePage({ code }: { code: string }) {
     >
       <Loaded known={known.value}>
         {({ page }) => (
-          <section class="panel page-text" lang="en">
-            {language.value === "zh" && <p class="note">{t("rule.english")}</p>}
+          <section class="panel page-text">
             <div class="inside prose">
               <Markdown text={withoutTitle(page)} />
             </div>

@@ -211,7 +211,7 @@ function Rows(props: {
         </header>
       )}
       <div class="row-head sessions-grid" role="group" aria-label={t("sessions.sort")}>
-        <span />
+        <span aria-hidden="true">{isNarrow.value && t("sessions.sort")}</span>
         {HEADS.map(([column, label, side]) => (
           <span key={column} class={side}>
             <button

@@ -137,7 +137,7 @@ function Standing({ state, row }: { state: RepairState; row: SessionRow | undefi
 function Detail({ state }: { state: RepairState }) {
   switch (state.type) {
     case "waiting":
-      return <p class="muted">{t("loading")}</p>;
+      return <p class="muted" data-loading>{t("loading")}</p>;
     case "nothing":
       return <p class="muted">{t("repair.nothing")}</p>;
     case "live":

@@ -123,7 +123,7 @@ export function Loaded<T>(props: {
   if (value === undefined) {
     if (error !== undefined) return <ErrorNote error={error} />;
     return (
-      <p class="muted" role="status">
+      <p class="muted" role="status" data-loading>
         {t("loading")}
       </p>
     );

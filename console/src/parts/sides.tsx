@@ -150,7 +150,7 @@ function Side(props: { message: Message | null; mark: "minus" | "plus" | ""; bar
   const { message, mark, bare = false } = props;
   if (message === null) return <div class="side none" />;
   return (
-    <div class={`side ${mark}`}>
+    <div class={`side ${mark} ${bare ? "same" : ""}`}>
       {mark !== "" && (
         <span class="mark">{mark === "plus" ? t("repair.plus") : t("repair.minus")}</span>
       )}

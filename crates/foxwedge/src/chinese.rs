@@ -1,19 +1,17 @@
 //! The command line in Chinese. Tables have every sentence that people read: help, findings, edits,
 //! errors and the words of every screen. Output for programs stays English.
 
-use std::{collections::BTreeMap, ffi::OsString};
+use std::ffi::OsString;
 
 use foxwedge_core::rules;
 use foxwedge_local::language::{Catalog, use_catalog};
 
 mod command_help;
-mod rule_page;
 mod usage_errors;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use command_help::translate_command;
-pub(crate) use rule_page::translate_page;
 pub(crate) use usage_errors::exit_with;
 
 /// Sentences, by what they are about.
@@ -35,12 +33,6 @@ const TABLES: [&str; 16] = [
     include_str!("chinese/suite.txt"),
     include_str!("chinese/chat.txt"),
 ];
-
-/// The summary of every rule by its code. `cargo xtask tidy` checks that the console says the same.
-const RULE_SUMMARIES: &str = include_str!("chinese/rules.json");
-
-/// What each rule finds and what its repair does.
-const RULE_PAGES: &str = include_str!("chinese/rule_pages.txt");
 
 /// Switches this process to Chinese if the command line or the environment asks for it.
 pub(crate) fn choose_language() {
@@ -80,15 +72,10 @@ fn language_flag(args: impl IntoIterator<Item = OsString>) -> Option<String> {
 /// All sentences.
 fn catalog() -> Catalog {
     let mut catalog = Catalog::parse(&TABLES);
-    for (code, chinese) in rule_summaries() {
-        if let Some(rule) = rules::find_rule(&code) {
-            catalog.insert_fixed(rule.summary, &chinese);
+    for rule in rules::ALL {
+        if let Some(chinese) = rule.chinese() {
+            catalog.insert_fixed(rule.summary, chinese.summary);
         }
     }
     catalog
-}
-
-fn rule_summaries() -> BTreeMap<String, String> {
-    // The file is part of the program, and a test reads it.
-    serde_json::from_str(RULE_SUMMARIES).unwrap_or_default()
 }

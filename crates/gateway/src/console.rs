@@ -49,7 +49,7 @@ async fn answer(
 ) -> Result<HttpReply, ApiError> {
     match route {
         ConsoleRoute::About => Ok(about::about(app, http_request)),
-        ConsoleRoute::Rule(code) => about::rule(code),
+        ConsoleRoute::Rule(code) => about::rule(code, http_request),
         ConsoleRoute::Sessions => sessions::list(app, http_request).await,
         ConsoleRoute::File(id, file_route) => {
             files::answer(app, http_request, id, file_route).await

@@ -75,6 +75,18 @@ fn refusing_providers(rule: &Rule, block: &[&str]) -> String {
     format!("{} ([texts](../errors.md#{anchor})).", names.join(", "))
 }
 
+/// What each rule finds, in Chinese, as the console imports it.
+pub(super) fn console_summaries() -> String {
+    let mut text = "/** What each rule finds, in Chinese. Made by `cargo xtask generate`. */\n\n\
+        export const RULES_ZH: Readonly<Record<string, string>> = {\n"
+        .to_owned();
+    for rule in rules::ALL {
+        let summary = rule.chinese().map_or("", |chinese| chinese.summary);
+        let _ = writeln!(text, "  {}: {summary:?},", rule.label());
+    }
+    text + "};\n"
+}
+
 /// The profiles that have a rule with this evidence.
 fn profiles(rule: &Rule, evidence: RuleEvidence) -> String {
     let has = |profile: &Profile| rule.evidence(*profile) == Some(evidence);

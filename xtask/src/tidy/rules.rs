@@ -9,10 +9,6 @@ use crate::workspace::File;
 
 const HOME: &str = "crates/core/src/rules";
 const CASES: &str = "crates/core/tests/cases";
-/// What each rule finds, in Chinese, for the command line.
-const CHINESE: &str = "crates/foxwedge/src/chinese/rules.json";
-/// The same for the console.
-const CONSOLE: &str = "console/src/words/rules.ts";
 
 pub(super) fn check(files: &[File]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
@@ -24,29 +20,6 @@ pub(super) fn check(files: &[File]) -> Vec<Complaint> {
         complaints.extend(cases(rule, &format!("{CASES}/{stem}"), files));
     }
     complaints.extend(strangers(files));
-    complaints.extend(chinese(files));
-    complaints
-}
-
-/// Every rule has Chinese words, the same on the command line and in the console.
-fn chinese(files: &[File]) -> Vec<Complaint> {
-    let text =
-        |path: &str| files.iter().find(|file| file.path == path).map_or("", |file| &file.text);
-    let words = |path: &str, start: String| {
-        let line = text(path).lines().find_map(|line| line.trim().strip_prefix(&*start));
-        line.map(|words| words.trim_end_matches(','))
-    };
-    let mut complaints = Vec::new();
-    for rule in rules::ALL {
-        let label = rule.label();
-        match words(CHINESE, format!("\"{label}\": ")) {
-            None => complaints.push(complaint(CHINESE, format!("{label} has no Chinese words"))),
-            own if own != words(CONSOLE, format!("{label}: ")) => {
-                complaints.push(complaint(CONSOLE, format!("{label} differs from {CHINESE}")))
-            }
-            Some(_) => {}
-        }
-    }
     complaints
 }
 

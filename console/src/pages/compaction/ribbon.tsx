@@ -17,20 +17,19 @@ export function Ribbon({ cut }: { cut: Cut }) {
     const high = edges[Math.ceil(at)] ?? totalWeight;
     return ((low + (high - low) * (at - Math.floor(at))) / Math.max(1, totalWeight)) * WIDTH;
   };
-  const bars = cut.weights.length <= MAX_EDGES ? edges.slice(1, -1) : [];
+  const inner = cut.weights.length <= MAX_EDGES ? edges.slice(1, -1) : [];
+  const bars = inner.map((edge) => (edge / Math.max(1, totalWeight)) * WIDTH);
   const total = cut.messages.before;
   return (
     <figure class="panel ribbon">
+      <span aria-hidden="true">{t("cut.naive")}</span>
       <svg
-        viewBox={`0 0 ${WIDTH} 92`}
+        viewBox={`0 0 ${WIDTH} 32`}
+        preserveAspectRatio="none"
         role="img"
         aria-label={t("cut.picture", { n: total, cut: cut.naive.cut, ours: cut.ours.cut ?? 0 })}
       >
-        <text x={0} y={10}>
-          {t("cut.naive")}
-        </text>
         <Row
-          y={16}
           ranges={[
             [0, 1],
             [cut.naive.cut, total],
@@ -40,28 +39,19 @@ export function Ribbon({ cut }: { cut: Cut }) {
         />
         {cut.naive.orphans.slice(0, 60).map(({ call, answer }, at) => {
           const [from, to] = [x(call.message + 0.5), x(answer.message + 0.5)];
-          return <path key={at} class="torn" d={`M${from} 36v5H${to}v-5`} />;
+          return <path key={at} class="torn" d={`M${from} 24v5H${to}v-5`} />;
         })}
-        <path class="cut-line" d={`M${x(cut.naive.cut)} 12v28`} />
-        <text x={0} y={58}>
-          {t("cut.ours")}
-        </text>
-        <Row y={64} ranges={cut.ours.kept} x={x} total={total} />
+        <path class="cut-line" d={`M${x(cut.naive.cut)} 0v28`} />
+        <Edges bars={bars} />
+      </svg>
+      <span aria-hidden="true">{t("cut.ours")}</span>
+      <svg viewBox={`0 0 ${WIDTH} 32`} preserveAspectRatio="none" aria-hidden="true">
+        <Row ranges={cut.ours.kept} x={x} total={total} />
         {cut.ours.changed.slice(0, 500).map(([from, to]) => (
-          <rect
-            key={`${from} ${to}`}
-            class="shorter"
-            x={x(from)}
-            y={64}
-            width={Math.max(1, x(to) - x(from))}
-            height={20}
-          />
+          <Bar key={`${from} ${to}`} kind="shorter" from={x(from)} to={x(to)} />
         ))}
-        {cut.ours.cut !== null && <path class="cut-line ours" d={`M${x(cut.ours.cut)} 60v28`} />}
-        {bars.map((edge, at) => {
-          const position = (edge / Math.max(1, totalWeight)) * WIDTH;
-          return <path key={at} class="edge" d={`M${position} 16v20M${position} 64v20`} />;
-        })}
+        {cut.ours.cut !== null && <path class="cut-line ours" d={`M${x(cut.ours.cut)} 0v28`} />}
+        <Edges bars={bars} />
       </svg>
       <figcaption class="muted">{t("cut.legend", { n: count(total) })}</figcaption>
     </figure>
@@ -69,28 +59,27 @@ export function Ribbon({ cut }: { cut: Cut }) {
 }
 
 function Row(props: {
-  y: number;
   ranges: readonly (readonly [number, number])[];
   x: (message: number) => number;
   total: number;
 }) {
-  const { y, ranges, x, total } = props;
+  const { ranges, x, total } = props;
   return (
     <>
-      <rect class="gone" x={0} y={y} width={x(total)} height={20} rx={3} />
+      <Bar kind="gone" from={0} to={x(total)} />
       {ranges.slice(0, 500).map(([from, to]) => (
-        <rect
-          key={`${from} ${to}`}
-          class="stays"
-          x={x(from)}
-          y={y}
-          width={Math.max(1, x(to) - x(from))}
-          height={20}
-          rx={2}
-        />
+        <Bar key={`${from} ${to}`} kind="stays" from={x(from)} to={x(to)} />
       ))}
     </>
   );
+}
+
+function Bar({ kind, from, to }: { kind: string; from: number; to: number }) {
+  return <rect class={kind} x={from} y={4} width={Math.max(1, to - from)} height={20} />;
+}
+
+function Edges({ bars }: { bars: readonly number[] }) {
+  return <path class="edge" d={bars.map((x) => `M${x} 4v20`).join("")} />;
 }
 
 function sums(weights: readonly number[]): readonly number[] {

@@ -8,6 +8,7 @@ import type { LiveRun } from "../../data/live.js";
 import { StatusBadge, toneOf } from "../../parts/badge.js";
 import { Empty } from "../../parts/frame.js";
 import { LongList } from "../../parts/long.js";
+import { isNarrow } from "../../parts/narrow.js";
 import type { RunSnapshot } from "../../run.js";
 import { span, t } from "../../words.js";
 import { type CallRow, keyOf, rowsOf, ticks } from "./order.js";
@@ -43,7 +44,7 @@ export function Waterfall(props: {
           {marks.map((mark) => (
             <i key={mark} style={{ left: `${(mark / length) * 100}%` }}>
               {/* The header of the next column is behind the end. */}
-              {mark === 0 ? "0" : mark / length < 0.92 && span(mark)}
+              {mark === 0 ? "0" : mark / length < (isNarrow.value ? 0.7 : 0.92) && span(mark)}
             </i>
           ))}
         </span>

@@ -74,6 +74,9 @@ mod paired_answers;
 mod required_messages;
 mod defects;
 pub(crate) mod server_calls;
+mod chinese;
+
+pub use chinese::ChineseRule;
 
 /// One rule: its names, the profiles that require it, and its check.
 pub struct Rule {

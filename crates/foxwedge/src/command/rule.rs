@@ -9,7 +9,7 @@ use std::{
 
 use foxwedge_core::Rule;
 
-use crate::{chinese, cli::RuleArgs, command::rules::table};
+use crate::{cli::RuleArgs, command::rules::table};
 use foxwedge_local::{
     language::is_translated,
     output::{BOLD, DIM, FRAME, paint, write_stdout},
@@ -34,7 +34,7 @@ pub(crate) fn run(args: RuleArgs) -> anyhow::Result<ExitCode> {
 
 /// The page of a rule. In Chinese it is shorter.
 fn page(rule: &Rule) -> Cow<'static, str> {
-    let translated = is_translated().then(|| chinese::translate_page(rule)).flatten();
+    let translated = is_translated().then(|| rule.chinese_page()).flatten();
     translated.map_or(Cow::Borrowed(rule.explain), Cow::Owned)
 }
 

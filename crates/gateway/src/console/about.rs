@@ -38,11 +38,17 @@ pub(super) fn about(app: &GatewayState, http_request: &ApiRequest<'_>) -> HttpRe
 }
 
 /// `GET /v1/console/rules/{code}`.
-pub(super) fn rule(code: &str) -> Result<HttpReply, ApiError> {
+pub(super) fn rule(code: &str, http_request: &ApiRequest<'_>) -> Result<HttpReply, ApiError> {
     let none = || ApiError::new(ApiErrorKind::NotFound, "rule_not_found", "no such rule");
     let rule = rules::find_rule(code).ok_or_else(none)?;
     let mut value = rule_json(rule);
     value["page"] = json!(rule.explain);
+    if http_request.parameter("lang")?.is_some_and(|lang| lang.starts_with("zh"))
+        && let (Some(chinese), Some(page)) = (rule.chinese(), rule.chinese_page())
+    {
+        value["summary"] = json!(chinese.summary);
+        value["page"] = json!(page);
+    }
     Ok(reply(&value))
 }
 
