@@ -1,4 +1,4 @@
-//! Writes Python values as JSON, as `json.dumps` does, but strictly: what is no JSON is an error with
+//! Writes Python values as JSON, as `json.dumps` does, but strictly: what is not JSON is an error with
 //! its place.
 
 use pyo3::{
@@ -9,7 +9,7 @@ use pyo3::{
 /// What the engine reads; deeper values are most likely circles.
 const MAX_DEPTH: usize = 512;
 
-/// A value that is no JSON.
+/// A value that is not JSON.
 pub(crate) struct JsonMistake {
     what: String,
     /// The keys and indexes that lead to it, the innermost first.
@@ -71,7 +71,7 @@ fn write_value(
     } else if let Ok(number) = value.cast::<PyFloat>() {
         let number = number.value();
         if !number.is_finite() {
-            return Err(JsonMistake::new(format!("is {number}, which is no JSON")));
+            return Err(JsonMistake::new(format!("is {number}, which is not JSON")));
         }
         out.push_str(&format!("{number:?}"));
         Ok(())
@@ -80,7 +80,7 @@ fn write_value(
     } else {
         let kind = value.get_type().name().map(|name| name.to_string());
         let kind = kind.unwrap_or_else(|_| "object".to_owned());
-        Err(JsonMistake::new(format!("is a `{kind}`, which is no JSON")))
+        Err(JsonMistake::new(format!("has the type `{kind}`, which is not JSON")))
     }
 }
 

@@ -32,18 +32,18 @@ class Mistakes(unittest.TestCase):
 
     def test_values_that_are_no_json_are_named_with_their_place(self):
         table = [
-            (float("nan"), "`[0].content` is NaN, which is no JSON"),
-            (float("inf"), "`[0].content` is inf, which is no JSON"),
+            (float("nan"), "`[0].content` is NaN, which is not JSON"),
+            (float("inf"), "`[0].content` is inf, which is not JSON"),
             ({1: "x"}, "`[0].content` has the key `1`, which is no text"),
             ({None: "x"}, "`[0].content` has the key `None`, which is no text"),
-            ({"a": [0, {1, 2}]}, "`[0].content.a[1]` is a `set`, which is no JSON"),
-            (b"x", "`[0].content` is a `bytes`, which is no JSON"),
-            (datetime(2026, 1, 1), "`[0].content` is a `datetime`, which is no JSON"),
+            ({"a": [0, {1, 2}]}, "`[0].content.a[1]` has the type `set`, which is not JSON"),
+            (b"x", "`[0].content` has the type `bytes`, which is not JSON"),
+            (datetime(2026, 1, 1), "`[0].content` has the type `datetime`, which is not JSON"),
         ]
         for value, expected in table:
             with self.subTest(expected):
                 self.assertEqual(self.refused(lambda: fix([{"role": "user", "content": value}])), expected)
-        self.assertEqual(self.refused(lambda: fix(object())), "the input is a `object`, which is no JSON")
+        self.assertEqual(self.refused(lambda: fix(object())), "the input has the type `object`, which is not JSON")
 
     def test_halves_of_characters_are_repaired(self):
         whole = {**USER, "name": "\U0001f600"}

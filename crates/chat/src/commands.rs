@@ -27,7 +27,7 @@ use foxwedge_local::{
 /// Maximum number of sessions that `/resume` lists.
 const MAX_LISTED_SESSIONS: usize = 20;
 /// Maximum length of a tool description in `/tools`.
-const MAX_TOOL_CHARS: usize = 100;
+const MAX_TOOL_CHARS: usize = 56;
 
 impl ChatAgent {
     /// Runs an input line: a slash command or a prompt.

@@ -169,7 +169,7 @@ pub(crate) enum CliCommand {
     Suite(SuiteArgs),
     /// Ask a provider whether it accepts vectors of the suite, with your key
     Probe(Box<ProbeArgs>),
-    /// Watch broken histories get found and repaired, in thirty seconds
+    /// Watch broken histories get found and repaired, offline
     Demo(DemoArgs),
     /// Print shell completions
     Completions(CompletionsArgs),
@@ -185,7 +185,7 @@ pub(crate) struct CheckArgs {
     /// Check every session of every agent on this machine
     #[arg(long, help_heading = "Sessions", conflicts_with = "targets")]
     pub(crate) all: bool,
-    /// Only sessions of these agents; all of them if no target is given
+    /// Only sessions of these agents; `check --agent NAME` reads all of them
     #[arg(long, value_name = "AGENT", value_delimiter = ',', help_heading = "Sessions", value_parser = agents())]
     pub(crate) agent: Vec<SessionAgent>,
     /// Use the most recently written session

@@ -62,10 +62,11 @@ impl ApprovalPrompt {
         let (program, folder) =
             (format!("a always {rule} until the end"), format!("p always {rule} in this folder"));
         let always = format!("a always {rule}");
-        let forms: [&[&str]; 4] = [
+        let forms: [&[&str]; 5] = [
             &["y yes", &program, &folder, "n no", "t no, with a reason", "Esc stops the run"],
             &["y yes", &always, "p in this folder", "n no", "t why not", "Esc stop"],
-            &["y yes", "a always", "p kept", "n no", "t why not", "Esc stop"],
+            &["y yes", &always, "p in this folder", "n no", "t why not"],
+            &["y yes", "a always", "p here", "n no", "t why not", "Esc stop"],
             &["y", "a", "p", "n", "t", "Esc"],
         ];
         let row = |hints: &&[&str]| {

@@ -208,15 +208,29 @@ pub(super) fn profiles() -> impl TypedValueParser<Value = Profile> {
     })
 }
 
+/// Accepts formats by name and by the name of the company or model.
 pub(super) fn wires() -> impl TypedValueParser<Value = Format> {
-    named(Format::ALL.map(|format| (format.name(), format)).to_vec())
+    aliased(Format::ALL.to_vec(), Format::name, format_aliases)
 }
 
 /// Accepts what a conversation can be converted to.
 pub(super) fn targets() -> impl TypedValueParser<Value = ConversionTarget> {
     let formats = Format::ALL.into_iter().map(ConversionTarget::Wire);
     let lists = AiSdkList::ALL.into_iter().map(ConversionTarget::List);
-    named(formats.chain(lists).map(|target| (target.name(), target)).collect())
+    aliased(formats.chain(lists).collect(), ConversionTarget::name, |target| match target {
+        ConversionTarget::Wire(format) => format_aliases(format),
+        ConversionTarget::List(_) => &[],
+    })
+}
+
+fn format_aliases(format: Format) -> &'static [&'static str] {
+    match format {
+        Format::OpenaiChat => &["openai"],
+        Format::Anthropic => &["claude"],
+        Format::Gemini => &["google"],
+        Format::Bedrock => &["aws"],
+        Format::OpenaiResponses | Format::GeminiInteractions => &[],
+    }
 }
 
 pub(super) fn chat_apis() -> impl TypedValueParser<Value = ChatApi> {

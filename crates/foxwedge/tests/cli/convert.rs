@@ -4,7 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::{convert_documents::*, documents::BROKEN, sandbox::Sandbox};
+use crate::{
+    convert_documents::*,
+    documents::{BROKEN, CHAT},
+    sandbox::Sandbox,
+};
 
 #[test]
 fn requests_are_recognised_and_sound_in_every_format() {
@@ -21,6 +25,20 @@ fn requests_are_recognised_and_sound_in_every_format() {
             let check = sandbox.pipe(&["check", "-", "--format", to], &ran.out);
             assert_eq!(check.code, 0, "{name} {to}: {}\n{}", ran.out, check.all());
         }
+    }
+}
+
+#[test]
+fn companies_and_models_name_formats_and_profiles() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    let aliases =
+        [("openai", WIRES[0]), ("claude", "anthropic"), ("google", "gemini"), ("aws", "bedrock")];
+    for (alias, name) in aliases {
+        let convert = |to: &str| sandbox.run(&["convert", "--to", to, "chat.json"]).out;
+        let check = |profile: &str| sandbox.run(&["check", "--profile", profile, "chat.json"]).out;
+        assert_ne!(convert(name), "", "{name}");
+        assert_eq!(convert(alias), convert(name), "{alias}");
+        assert_eq!(check(alias), check(name), "{alias}");
     }
 }
 

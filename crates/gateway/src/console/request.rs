@@ -113,7 +113,7 @@ pub(super) fn text_parameter(
 }
 
 fn busy() -> ApiError {
-    let message = "too much is looked at already";
+    let message = "too many files are being read";
     let mut error = ApiError::new(ApiErrorKind::Unavailable, "console_busy", message);
     error.retry_after = Some(5);
     error

@@ -181,7 +181,11 @@ impl SentencePattern {
                 HoleKind::Text if is_last => rest.len().checked_sub(text.len())?,
                 HoleKind::Text => {
                     let first = rest.chars().next()?.len_utf8();
-                    rest.get(first..)?.find(&**text)? + first
+                    let ends = rest.get(first..)?.match_indices(&**text);
+                    // The text may also be part of the value: `a, b, 3 more` before `, {#} more`.
+                    let next = self.holes.get(at + 1);
+                    let fits = |end: usize| is_number_before(rest.get(end + text.len()..), next);
+                    ends.map(|(end, _)| end + first).find(|end| fits(*end))?
                 }
             };
             let value = rest.get(..end).filter(|value| !value.is_empty())?;
@@ -193,6 +197,17 @@ impl SentencePattern {
             rest = rest.get(end..)?.strip_prefix(&**text)?;
         }
         rest.is_empty().then_some(values)
+    }
+}
+
+/// Whether a hole for a number, if the next one is, and the text after it fit here.
+fn is_number_before(rest: Option<&str>, next: Option<&(HoleKind, Box<str>)>) -> bool {
+    match (rest, next) {
+        (Some(rest), Some((HoleKind::Number, text))) => {
+            let length = number_length(rest);
+            length > 0 && rest.get(length..).is_some_and(|after| after.starts_with(&**text))
+        }
+        (rest, _) => rest.is_some(),
     }
 }
 
@@ -241,6 +256,8 @@ the store failed
 = {0}已修复{1} {2}
 {} kept, {} cut
 = 保留 {0}，删去 {1}
+{}, {#} more folders
+= {0} 以及另外 {1} 个文件夹
 ";
 
     #[test]
@@ -251,6 +268,8 @@ the store failed
             ("1 finding", Some("1 个问题")),
             ("12 000 findings", Some("12 000 个问题")),
             ("x findings", None),
+            ("a, b, 80 more folders", Some("a, b 以及另外 80 个文件夹")),
+            ("a, 7 b, 80 more folders", Some("a, 7 b 以及另外 80 个文件夹")),
             ("name: 3 kept, 1 cut", Some("name: 保留 3，删去 1")),
             ("Found 3 findings in a.json", Some("在 a.json 中发现 3 个问题")),
             ("  cannot be read\n", Some("  无法读取\n")),

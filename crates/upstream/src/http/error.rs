@@ -140,7 +140,7 @@ impl HttpError {
             | io::ErrorKind::UnexpectedEof
             | io::ErrorKind::NotConnected => (HttpErrorKind::Closed, "the connection was cut"),
             io::ErrorKind::TimedOut => (HttpErrorKind::Timeout, "the connection timed out"),
-            _ => (HttpErrorKind::Failed, "it failed"),
+            _ => (HttpErrorKind::Failed, ""),
         };
         HttpError::new(stage, kind, reached, detail.into()).with_source(error)
     }
@@ -213,7 +213,7 @@ impl HttpError {
 impl fmt::Display for HttpError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.stage {
-            HttpStage::Resolve => "looking up the upstream's name",
+            HttpStage::Resolve => "looking up the upstream's host name",
             HttpStage::Address => "checking the upstream's address",
             HttpStage::Connect => "connecting to the upstream",
             HttpStage::Proxy => "connecting to the upstream through a proxy",
@@ -223,7 +223,10 @@ impl fmt::Display for HttpError {
             HttpStage::Head => "reading the head of the upstream's reply",
             HttpStage::Body => "reading the upstream's reply",
         };
-        write!(formatter, "{what}: {}", self.detail)
+        match &*self.detail {
+            "" => write!(formatter, "{what} failed"),
+            detail => write!(formatter, "{what}: {detail}"),
+        }
     }
 }
 

@@ -57,7 +57,7 @@ fn a_question_stands_above_the_editor() {
         - b
         + c
         + d
-      y yes · a always · p kept · n no · t why not · Esc stop
+      y yes · a always · p here · n no · t why not · Esc stop
 
     > ▏
     ");

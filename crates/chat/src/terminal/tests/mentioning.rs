@@ -118,6 +118,12 @@ fn a_question_names_the_rule_that_it_would_make() {
     assert!(story.below().contains(
         "y yes · a always `git status …` · p in this folder · n no · t why not · Esc stop"
     ));
+    story.screen.width = 80;
+    assert!(
+        story
+            .below()
+            .contains("y yes · a always `git status …` · p in this folder · n no · t why not")
+    );
     let content = foxwedge_run::RawJson::string("");
     let (status, reason) = (ToolStatus::Cancelled, None);
     story.tell(UiChange::ToolSettled { tool: tool("c1"), status, reason, content });
