@@ -36,10 +36,10 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
         PartKind::Call(call) => {
             let id = quote(call.id.as_deref().unwrap_or_default());
             let name = quote(call.name.as_deref().unwrap_or_default());
-            let input = fields.inner("state").get("input").map_or("{}", |input| input.of(source));
-            out.push_str(&format!(
-                "{{\"type\":\"tool_use\",\"id\":{id},\"name\":{name},\"input\":{input}}}"
-            ));
+            // A call without an input is sent without one.
+            let input = fields.inner("state").get("input");
+            let input = input.map(|it| format!(",\"input\":{}", it.of(source))).unwrap_or_default();
+            out.push_str(&format!("{{\"type\":\"tool_use\",\"id\":{id},\"name\":{name}{input}}}"));
         }
         PartKind::Answer(answer) => {
             let state = fields.inner("state");

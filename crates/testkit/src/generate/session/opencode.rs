@@ -68,7 +68,7 @@ fn damage_part(random: &mut Random, part: &mut Value) {
     match random.below(3) {
         0 => cut_off(random, &mut part["data"]),
         1 => {
-            let key = *random.pick(&["time", "output", "title", "metadata"]);
+            let key = *random.pick(&["time", "output", "title", "metadata", "input"]);
             part["data"]["state"].as_object_mut().map(|fields| fields.remove(key));
         }
         _ if part["data"]["state"]["input"].is_object() => {

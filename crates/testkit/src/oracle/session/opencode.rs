@@ -76,9 +76,12 @@ fn push_reply(conversation: &mut SessionConversation, line: usize, parts: &[Valu
                 Some("tool") => {
                     let id = part["callID"].as_str().unwrap_or_default();
                     let name = part["tool"].as_str().unwrap_or_default();
-                    let input = if state["input"].is_null() { &json!({}) } else { &state["input"] };
-                    content.push(json!({"type": "tool_use", "id": id, "name": name,
-                        "input": input}));
+                    let mut call = json!({"type": "tool_use", "id": id, "name": name});
+                    // The agent sends no input for a call without one.
+                    if let Some(input) = state.get("input") {
+                        call["input"] = input.clone();
+                    }
+                    content.push(call);
                     results.extend(result(id, state));
                 }
                 _ => {}
