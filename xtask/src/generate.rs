@@ -1,8 +1,9 @@
-//! Pages of the manual that are made from the rules: nothing is written twice.
+//! Pages that are made from the rules and from the table of agents: nothing is written twice.
 
 mod pages;
 mod examples;
 mod catalogue;
+mod effects;
 mod facts;
 
 use std::fs;
@@ -27,6 +28,7 @@ fn pages(files: &[File]) -> Vec<Page> {
     let mut pages = pages::rules(FOLDER, files);
     pages.push(Page { path: format!("{FOLDER}README.md"), text: pages::index() });
     pages.push(Page { path: "docs/catalogue.md".to_owned(), text: catalogue::page() });
+    pages.push(Page { path: "acceptance/effects.md".to_owned(), text: effects::page() });
     pages.push(Page { path: "docs/errors.md".to_owned(), text: manual::error_list() });
     pages.push(Page { path: CONSOLE.to_owned(), text: pages::console_summaries() });
     pages

@@ -17,7 +17,7 @@ use foxwedge_core::{
     RuleSet, Severity, Span, TailPolicy, check, rules,
 };
 
-pub use rated_row::{FindingEffect, FindingPart, RatedRow};
+pub use rated_row::{EffectEvidence, FindingEffect, FindingPart, RatedRow};
 pub use reach::{HistoryAmount, SessionReach};
 pub use table::RATED_ROWS;
 pub use version::AgentVersion;

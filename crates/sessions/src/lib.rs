@@ -109,8 +109,8 @@ pub use compaction::{CompactedFile, CompactedFileMessage, CompactionError};
 pub use detection::{AgentDetection, detect_agent};
 use effect::SparedDefects;
 pub use effect::{
-    AgentVersion, FindingEffect, FindingPart, HistoryAmount, RATED_ROWS, RatedReport, RatedRow,
-    SessionReach,
+    AgentVersion, EffectEvidence, FindingEffect, FindingPart, HistoryAmount, RATED_ROWS,
+    RatedReport, RatedRow, SessionReach,
 };
 pub use message_list::detect as detect_message_list;
 pub use metadata::SessionMetadata;

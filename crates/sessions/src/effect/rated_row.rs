@@ -39,6 +39,28 @@ pub enum FindingPart {
     LastMessage,
 }
 
+/// What a row rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EffectEvidence {
+    /// The agent was run on a damaged session, and what it sent was looked at.
+    Observed,
+    /// Its source was read; the agent was not run.
+    Source,
+    /// Its documentation says so; the agent was not run.
+    Documentation,
+}
+
+impl EffectEvidence {
+    /// The word for it in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EffectEvidence::Observed => "observed",
+            EffectEvidence::Source => "source",
+            EffectEvidence::Documentation => "documentation",
+        }
+    }
+}
+
 /// One row of the table: the effect of some findings on an agent, from a version on.
 #[derive(Clone, Copy, Debug)]
 pub struct RatedRow {
@@ -48,10 +70,12 @@ pub struct RatedRow {
     pub codes: &'static [u16],
     /// Which of their findings.
     pub part: FindingPart,
-    /// The first version in which the effect was observed.
+    /// The first version that is known to do this.
     pub since: AgentVersion,
     /// The effect.
     pub effect: FindingEffect,
-    /// The evidence for it.
-    pub evidence: &'static str,
+    /// How that is known.
+    pub evidence: EffectEvidence,
+    /// What the agent does, in which versions.
+    pub behavior: &'static str,
 }

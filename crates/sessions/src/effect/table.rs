@@ -1,8 +1,8 @@
-//! What agents do about defects in their files, by rule and version, as observed with the agents
-//! themselves.
+//! What agents do about defects in their files, by rule and version, and how that is known: nearly
+//! all of it was observed with the agents themselves.
 
 use super::{
-    rated_row::{FindingEffect, FindingPart, RatedRow},
+    rated_row::{EffectEvidence, FindingEffect, FindingPart, RatedRow},
     version::AgentVersion,
 };
 use crate::{ReadOnlyAgent, SessionAgent};
@@ -46,8 +46,8 @@ const GOOSE: AgentVersion = AgentVersion::new(1, 52, 0);
 const ZED: AgentVersion = AgentVersion::new(0, 0, 0);
 
 /// The effects of findings on agents. The first matching row counts; a finding without a row is as
-/// severe as its rule. Only observed behavior is listed. A version between two tested ones counts
-/// as the older one, and a version before all of them as untested.
+/// severe as its rule. A version between two tested ones counts as the older one, and a version before
+/// all of them as untested.
 pub const RATED_ROWS: &[RatedRow] = &[
     row(
         ClaudeCode,
@@ -467,23 +467,28 @@ pub const RATED_ROWS: &[RatedRow] = &[
     row(Goose, &[103], All, GOOSE, Blocks, "1.52.0 sends a late result where it is stored"),
     row(Goose, &[104], All, GOOSE, Tolerated, "1.52.0 leaves out second results"),
     row(Goose, &[801], All, GOOSE, Blocks, "1.52.0 ends with an error"),
-    row(
-        SessionAgent::ReadOnly(ReadOnlyAgent::Zed),
-        &[101],
-        All,
-        ZED,
-        HidesHistory,
-        "its source leaves out a call without a result",
-    ),
+    RatedRow {
+        evidence: EffectEvidence::Source,
+        ..row(
+            SessionAgent::ReadOnly(ReadOnlyAgent::Zed),
+            &[101],
+            All,
+            ZED,
+            HidesHistory,
+            "1.18.0 leaves out a call without a result",
+        )
+    },
 ];
 
+/// A row whose behavior was observed.
 const fn row(
     agent: SessionAgent,
     codes: &'static [u16],
     part: FindingPart,
     since: AgentVersion,
     effect: FindingEffect,
-    seen: &'static str,
+    behavior: &'static str,
 ) -> RatedRow {
-    RatedRow { agent, codes, part, since, effect, evidence: seen }
+    let evidence = EffectEvidence::Observed;
+    RatedRow { agent, codes, part, since, effect, evidence, behavior }
 }
