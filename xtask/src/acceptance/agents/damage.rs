@@ -138,7 +138,8 @@ impl<'s> SessionLines<'s> {
     /// The line of an answer.
     fn answer(&self, id: &str) -> Option<usize> {
         self.records.iter().position(|record| {
-            let contents = [&record["message"]["content"], &record["content"]];
+            let message = &record["message"];
+            let contents = [&message["content"], &message["parts"], &record["content"]];
             let mut blocks = contents.into_iter().filter_map(Value::as_array).flatten();
             let payload = &record["payload"];
             let is_result = text_of(record, "type") == "tool.execution_complete";
@@ -181,6 +182,7 @@ impl<'s> SessionLines<'s> {
         self.records.iter().position(|record| {
             let holders = [
                 &record["message"]["content"],
+                &record["message"]["parts"],
                 &record["payload"]["content"],
                 &record["data"]["content"],
                 &record["event"]["part"]["text"],
@@ -260,7 +262,18 @@ mod tests {
                 format!(r#"{{"content":[{{"functionResponse":{answer}}}]}}"#)
             },
         );
-        for (session, accidents) in [(linked, 14), (plain, 10), (rewritten, 11)] {
+        let parts = session(
+            |id, text| {
+                let parts = format!(r#"[{{"text":"{text}"}}]"#);
+                format!(r#"{{"uuid":"{id}","parentUuid":"p","message":{{"parts":{parts}}}}}"#)
+            },
+            |id, output| {
+                let response = format!(r#"{{"id":"{id}","response":{{"output":"{output}"}}}}"#);
+                let parts = format!(r#"[{{"functionResponse":{response}}}]"#);
+                format!(r#"{{"uuid":"{id}","parentUuid":"p","message":{{"parts":{parts}}}}}"#)
+            },
+        );
+        for (session, accidents) in [(linked, 14), (plain, 10), (rewritten, 11), (parts, 14)] {
             assert_eq!(open_calls(&session), ["call_parallel_2", "call_parallel_3"]);
             let all = all(&session);
             assert_eq!(all.len(), accidents, "{session}");

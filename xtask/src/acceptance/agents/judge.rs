@@ -245,7 +245,16 @@ impl ResumeExpectation<'_> {
             }
             HistoryEntry::User(_) | HistoryEntry::Assistant(_) => true,
         };
-        let mut visible: Vec<HistoryEntry> = entries.iter().filter(is_visible).cloned().collect();
+        let mut visible: Vec<HistoryEntry> = Vec::new();
+        for entry in entries.iter().filter(is_visible) {
+            match (visible.last_mut(), entry) {
+                // Some agents send replies that follow each other as one.
+                (Some(HistoryEntry::Assistant(before)), HistoryEntry::Assistant(text)) => {
+                    before.push_str(text);
+                }
+                _ => visible.push(entry.clone()),
+            }
+        }
         // The order of the answers of one reply means nothing, and some agents change it. Histories of
         // Kimi Code have each call in a message of its own.
         for turn in visible.chunk_by_mut(|one, two| place(one).is_some() && place(two).is_some()) {
@@ -309,8 +318,14 @@ mod tests {
     type Change = fn(&mut Vec<HistoryEntry>);
 
     fn judged(change: Change) -> Vec<String> {
+        judged_as(|_| {}, change)
+    }
+
+    /// Judges a request for a session with another history.
+    fn judged_as(told: Change, change: Change) -> Vec<String> {
         let mut history = story("on");
         history.pop();
+        told(&mut history);
         let calls = CALLS.map(|(id, _)| id);
         let (calls, blind) = (calls.as_slice(), Vec::new());
         let answered = &calls[..REAL];
@@ -363,6 +378,14 @@ mod tests {
             [""; 0]
         );
         let first = |change| judged(change).first().cloned().unwrap_or_default();
+        // A reply that stands twice in the file may be sent as one; a second copy of one may not come from nowhere.
+        let twice = |entries: &mut Vec<HistoryEntry>| entries.insert(2, entries[1].clone());
+        let joined = |entries: &mut Vec<HistoryEntry>| {
+            entries[1] = HistoryEntry::Assistant(REPLIES[0].repeat(2));
+        };
+        assert_eq!(judged_as(twice, joined), [""; 0]);
+        assert_eq!(judged_as(twice, twice), [""; 0]);
+        assert!(!judged(joined).is_empty());
         let table: [(Change, &str); 4] = [
             (|entries| drop(entries.remove(0)), "not in the request, or out of order: user"),
             (|entries| entries.swap(4, 5), "not in the request, or out of order: call_three_2"),
