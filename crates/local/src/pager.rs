@@ -35,6 +35,10 @@ fn start_pager() -> Option<(Child, impl Write)> {
         // Ends by itself if all fits on one screen, shows colors, and leaves the text behind.
         command.env("LESS", "FRX");
     }
+    if env::var_os("LESSCHARSET").is_none() {
+        // Otherwise `less` prints the bytes of all but English text where no locale is set.
+        command.env("LESSCHARSET", "utf-8");
+    }
     let mut child = command.spawn().ok()?;
     let pipe = child.stdin.take()?;
     Some((child, pipe))

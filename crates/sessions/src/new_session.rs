@@ -41,12 +41,12 @@ impl SessionAgent {
         match self {
             SessionAgent::ClaudeCode | SessionAgent::Codex | SessionAgent::Pi => Ok(()),
             agent if agent.is_in_database() => {
-                Err("its sessions are rows of a database, and new ones are not written yet")
+                Err("its sessions are rows of a database, and new ones are not written")
             }
             SessionAgent::Cline | SessionAgent::KimiCode => {
                 Err("it finds sessions through its own index, so it would not find a new one")
             }
-            _ => Err("new sessions of this agent are not written yet"),
+            _ => Err("new sessions of this agent are not written"),
         }
     }
 }

@@ -19,6 +19,7 @@ use foxwedge_local::{
     output::{self, HelpfulError, clean},
     session_overview::{SessionOverview, read_overview},
 };
+use foxwedge_sessions::SessionAgent;
 
 /// Repairs one session if needed, and starts its agent on it.
 pub(crate) fn run(args: ContinueArgs) -> anyhow::Result<ExitCode> {
@@ -48,6 +49,12 @@ pub(crate) fn run(args: ContinueArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let command = start_command(&resume)?;
+    if resume.folder.is_none() && entry.agent != SessionAgent::Codex {
+        let program = resume.program;
+        output::print_note(&format!(
+            "the folder of its project is not known, so `{program}` starts in this one"
+        ));
+    }
     if !args.no_fix
         && agent_start::repair_first(&entry, &overview, &args.repair)
             == SessionReadiness::StillBroken

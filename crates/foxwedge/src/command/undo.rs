@@ -44,8 +44,9 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         None => args.files,
     };
     for path in &files {
-        let display_name = clean(&path.to_string_lossy());
-        match restorable.restore(&resolve_target(path), args.force) {
+        let path = resolve_target(path);
+        let display_name = display_path(&path);
+        match restorable.restore(&path, args.force) {
             Ok(()) => {
                 write_stderr(&format!("{} {display_name}\n", paint(GOOD, localize("restored"))))
             }
@@ -58,7 +59,8 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// The files that were replaced since a time, and not restored yet.
+/// The files that were replaced since a time, and not restored yet: each as often as it was replaced,
+/// newest first.
 fn files_since(backups: &BackupFolder, time: &str) -> anyhow::Result<Vec<PathBuf>> {
     let Some(since) = parse_time(time) else {
         bail!(
@@ -68,14 +70,12 @@ fn files_since(backups: &BackupFolder, time: &str) -> anyhow::Result<Vec<PathBuf
     };
     let mut files: Vec<PathBuf> = Vec::new();
     for backup in backups.list()? {
-        let path = PathBuf::from(&backup.manifest.path);
-        let is_open = !backup.manifest.undone && backup.manifest.created >= since;
-        if is_open && !files.contains(&path) {
-            files.push(path);
+        if !backup.manifest.undone && backup.manifest.created >= since {
+            files.push(PathBuf::from(&backup.manifest.path));
         }
     }
     if files.is_empty() {
-        write_stderr("No file was fixed since then.\n");
+        write_stderr(&localize("No file was fixed since then.\n"));
     }
     Ok(files)
 }

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use crate::{
-    homes::{CLAUDE, CLINE, KILLED, home, killed_path},
+    homes::{CLAUDE, CLINE, GEMINI, KILLED, home, killed_path},
     sandbox::{Ran, Sandbox},
 };
 
@@ -68,6 +68,16 @@ fn a_session_can_be_continued_as_it_is() {
     let printed = sandbox.run(&["continue", KILLED, "--print"]);
     let shop = project.to_string_lossy();
     assert_eq!(printed.out, format!("cd {shop} && claude --resume {KILLED}\n"));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_agent_whose_project_is_not_known_starts_here_and_says_so() {
+    let (sandbox, _) = stage();
+    let path = install(&sandbox, "gemini");
+    let ran = sandbox.run_with("PATH", &path, &["continue", GEMINI]);
+    assert!(ran.out.contains(&format!("gemini --resume {GEMINI}")), "{}", ran.all());
+    assert!(ran.err.contains("the folder of its project is not known"), "{}", ran.err);
 }
 
 #[test]

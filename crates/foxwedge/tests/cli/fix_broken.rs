@@ -32,6 +32,22 @@ fn the_plan_names_what_is_repaired_and_what_is_skipped() {
 }
 
 #[test]
+fn the_plan_names_sessions_as_the_list_does() {
+    let sandbox = Sandbox::new();
+    let folder = ".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks";
+    let sound = r#"[{"role":"user","content":[{"type":"text","text":"go"}],"ts":1767225599000}]"#;
+    let torn = &sound[..sound.len() - 1];
+    for (id, content) in [("1767225599000", torn), ("1767225599001", sound)] {
+        sandbox.keep(&format!("{folder}/{id}/api_conversation_history.json"), 1, content);
+    }
+    let plan = sandbox.run(&["fix", "--broken", "--dry-run"]);
+    let line = plan.out.lines().nth(1).unwrap();
+    let id = line.split_whitespace().nth(1).unwrap();
+    assert_eq!(id, "1767225599000", "{}", plan.all());
+    assert_eq!(sandbox.run(&["show", id]).code, 0, "one session has this id");
+}
+
+#[test]
 fn without_a_terminal_nothing_is_repaired_unless_yes_is_given() {
     let sandbox = home();
     let before = killed_file(&sandbox);
@@ -55,7 +71,10 @@ fn every_broken_session_is_repaired_and_can_be_restored_at_once() {
     assert!(listed.err.starts_with("No matching sessions"), "{}", listed.all());
     let again = sandbox.run(&["fix", "--broken", "--yes"]);
     assert_eq!(again.code, 0, "{}", again.all());
-    assert!(again.err.contains("7 sessions: nothing to repair."), "{}", again.err);
+    assert_eq!(again.err, "7 sessions: nothing to repair.\n", "{}", again.all());
+    let again = sandbox.run(&["fix", "--broken", "--dry-run"]);
+    let plan = "exit 0\n--- stdout\n7 sessions: nothing to repair.\n--- stderr\n";
+    assert_eq!(again.all(), plan);
     // The command that the summary names restores all of them.
     let command = ran.err.split('`').find(|text| text.starts_with("foxwedge undo --since"));
     let words: Vec<&str> = command.unwrap().split(' ').skip(1).collect();

@@ -169,7 +169,7 @@ fn agents_without_new_sessions_say_why() {
     for (to, reason) in [
         ("opencode", "rows of a database"),
         ("cline", "through its own index"),
-        ("gemini-cli", "not written yet"),
+        ("gemini-cli", "are not written"),
     ] {
         let ran = sandbox.run(&["fork", CLAUDE, "--to", to]);
         assert!(ran.code == 2 && ran.err.contains(reason), "{}", ran.all());

@@ -55,6 +55,24 @@ fn shared(owner: u32, group: u32, mode: u32, folder: u32) -> Sandbox {
     sandbox
 }
 
+/// Agents and `--last` continue what was written to last.
+#[test]
+fn a_repair_made_a_session_the_newest_one() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.keep(
+        ".claude/projects/-w/11111111-2222-4333-8444-555555555555.jsonl",
+        5,
+        killed().text(),
+    );
+    let time = || fs::metadata(&file).unwrap().modified().unwrap();
+    let (before, content) = (time(), fs::read(&file).unwrap());
+    for arguments in [&["fix", "--for-api", "11111111"][..], &["undo", "11111111"]] {
+        let ran = sandbox.run(arguments);
+        assert_eq!((ran.code, time()), (0, before), "{}", ran.all());
+    }
+    assert_eq!(fs::read(&file).unwrap(), content);
+}
+
 #[test]
 fn a_repair_by_another_user_took_the_file_from_its_owner() {
     if !is_root() {

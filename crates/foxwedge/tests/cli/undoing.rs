@@ -33,6 +33,16 @@ fn several_fixes_are_undone_one_by_one() {
 }
 
 #[test]
+fn all_fixes_of_a_file_since_a_time_are_undone() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    sandbox.run(&["fix", "--select", "FW102", "chat.json"]);
+    assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    let ran = sandbox.run(&["undo", "--since", "1h"]);
+    assert_eq!((ran.code, ran.err.matches("restored").count()), (0, 2), "{}", ran.all());
+    assert_eq!(sandbox.read("chat.json"), CHAT);
+}
+
+#[test]
 fn a_file_that_changed_since_is_kept() {
     let sandbox = Sandbox::with("chat.json", CHAT);
     assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);

@@ -19,6 +19,14 @@ pub(super) fn copy_attributes(new: &File, old: &File, metadata: &Metadata) -> an
     Ok(())
 }
 
+/// Keeps the time at which the agent wrote to a file: agents and `--last` continue the session that was
+/// written to last, and a repair must not make it another one. A file system without times loses nothing.
+pub(super) fn keep_time(new: &File, metadata: &Metadata) {
+    if let Ok(time) = metadata.modified() {
+        let _ = new.set_modified(time);
+    }
+}
+
 /// Help for attributes that cannot be kept.
 const HELP: &str = "nothing was changed; repair it as its owner, or write a repaired copy: \
                     `foxwedge fix - <FILE >NEW`";

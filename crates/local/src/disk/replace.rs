@@ -40,6 +40,7 @@ pub fn replace(
     let writer = out.into_inner().map_err(io::IntoInnerError::into_error);
     let content = writer.context("the new content cannot be written")?.finish();
     attributes::copy_attributes(&temporary.file, snapshot.file()?, &snapshot.metadata)?;
+    attributes::keep_time(&temporary.file, &snapshot.metadata);
     temporary.file.sync_all().context("the new content cannot be written")?;
     let file = temporary.reader().context("the new content cannot be read again")?;
     let metadata = file.metadata().context("the new content cannot be read again")?;

@@ -144,6 +144,11 @@ impl ParsedSession<'_> {
         self.agent == SessionAgent::ClaudeCode && version >= AgentVersion::new(2, 1, 112)
     }
 
+    /// Whether no record of the file is behind the one at this place.
+    fn ends_with(&self, start: u32) -> bool {
+        self.log.records.last().is_some_and(|record| record.span.start <= start)
+    }
+
     /// The messages that a finding keeps from the model.
     fn hidden_messages(
         &self,
@@ -180,6 +185,10 @@ impl ParsedSession<'_> {
             701 | 704 if cut.places.is_some() => {
                 let places = cut.places.as_deref().unwrap_or_default();
                 HiddenMessages::Before(self.first_whole_message(finding, places))
+            }
+            // The agent opens what is before it, and loses only what it writes next.
+            801 | 802 if cut.places.is_some() && self.ends_with(start) => {
+                HiddenMessages::One(message)
             }
             // The records of such a line are skipped, so what follows them has no parent.
             801 | 802 if cut.places.is_some() && !self.links_around_lines() => {

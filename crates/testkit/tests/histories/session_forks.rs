@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use foxwedge_core::{CheckOptions, Draft, PartKind, RuleSet};
+use foxwedge_core::{CheckOptions, Draft, Finding, PartKind, RuleSet};
 use foxwedge_formats::{
     model::{decode, encode},
     outline_options,
@@ -76,6 +76,43 @@ fn the_reach_of_a_session_agrees_with_its_health() {
         }
     }
     assert!(seen.iter().all(|&count| count > 20), "{seen:?}");
+}
+
+/// What stands before the torn end of a file reaches the model, whatever becomes of what is written next.
+#[test]
+fn a_torn_end_hides_no_message_before_it() {
+    let mut seen = 0;
+    // A line of Gemini CLI may be the whole history.
+    let agents = SessionAgent::ALL.into_iter().filter(|agent| *agent != SessionAgent::GeminiCli);
+    for agent in agents {
+        for seed in 0..SEEDS {
+            let mut file = session_file(&mut Random::new(seed), agent.name(), SIZE);
+            let end = file.bytes.trim_ascii_end().len();
+            let line = file.bytes[..end].iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+            file.bytes.truncate((line + end) / 2);
+            let Ok(text) = readable_text(&file.bytes) else { continue };
+            let Ok(session) = read(&text, agent, outline_options(agent.profile())) else {
+                continue;
+            };
+            let rated = session.rate_findings(&options(agent));
+            let mut harmful =
+                rated.findings.iter().filter(|(_, effect)| *effect != FindingEffect::Tolerated);
+            let last_line = text.as_str().rfind('\n').unwrap_or(0);
+            let is_torn_end = |(finding, effect): &(Finding, FindingEffect)| {
+                finding.rule.code == 801
+                    && *effect == FindingEffect::HidesHistory
+                    && finding.location.span.start as usize >= last_line
+            };
+            if !harmful.next().is_some_and(is_torn_end) || harmful.next().is_some() {
+                continue;
+            }
+            let reach = session.reach(&rated, |_| true);
+            let context = format!("{} {seed} {reach:?}", agent.name());
+            assert!(reach.before.messages + 1 >= reach.whole.messages, "{context}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 /// The texts, calls and results of a conversation, as far as two formats can be compared.

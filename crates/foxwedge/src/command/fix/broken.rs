@@ -18,7 +18,7 @@ use crate::{
     target::{self, CheckTarget, TargetKind},
 };
 use foxwedge_local::{
-    agents::LocalSessionEntry,
+    agents::{LocalSessionEntry, session_lookup},
     calendar::format_timestamp,
     console::busy_process,
     language::localize,
@@ -34,6 +34,8 @@ mod plan;
 /// A session that its agent does not open whole, and what a repair would do about it.
 struct PlannedSession {
     entry: LocalSessionEntry,
+    /// The beginning of its id that no other session shares.
+    short_id: String,
     overview: SessionOverview,
     target: CheckTarget,
     preview: TargetOutcome,
@@ -68,7 +70,9 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
             planned.iter().map(PlannedSession::preview_outcome).collect();
         if for_people {
             output::write_stdout(&plan::format(&planned, total, usize::MAX))?;
-            write_stderr(&summary::summary_line(&outcomes, &settings));
+            if !planned.is_empty() {
+                write_stderr(&summary::summary_line(&outcomes, &settings));
+            }
         } else {
             write_outcomes(&check, &settings, CheckMode::DryRun, &outcomes)?;
         }
@@ -77,6 +81,9 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
     let repairs = planned.iter().filter(|one| one.verdict == PlanVerdict::Repair).count();
     if !check.quiet && for_people {
         write_stderr(&plan::format(&planned, total, plan::MAX_LINES));
+    }
+    if planned.is_empty() && for_people {
+        return Ok(ExitCode::SUCCESS);
     }
     if repairs > 0 && !args.yes && !confirm(repairs)? {
         write_stderr(&localize("Nothing was changed.\n"));
@@ -99,10 +106,12 @@ fn plan_repairs(
     sessions: &[LocalSessionEntry],
     bar: bool,
 ) -> (usize, Vec<PlannedSession>) {
-    let is_writable = |entry: &&LocalSessionEntry| entry.agent.read_only_reason().is_none();
-    let own = sessions.iter().filter(|entry| !entry.is_sub_agent());
-    let entries: Vec<&LocalSessionEntry> = own.filter(is_writable).collect();
-    let planned = pool::map(&entries, bar, |entry| {
+    let is_writable = |entry: &LocalSessionEntry| entry.agent.read_only_reason().is_none();
+    let short_ids = session_lookup::shorten_ids(sessions.iter().map(|entry| entry.id.as_str()));
+    let own = sessions.iter().zip(short_ids).filter(|(entry, _)| !entry.is_sub_agent());
+    let entries: Vec<(&LocalSessionEntry, &str)> =
+        own.filter(|(entry, _)| is_writable(entry)).collect();
+    let planned = pool::map(&entries, bar, |(entry, short_id)| {
         let overview = read_overview(entry);
         if overview.health == SessionHealth::Ok {
             return None;
@@ -114,7 +123,8 @@ fn plan_repairs(
         );
         let preview = preview.check_target(&target);
         let verdict = judge(entry, &overview, &preview);
-        Some(PlannedSession { entry: (*entry).clone(), overview, target, preview, verdict })
+        let (entry, short_id) = ((*entry).clone(), (*short_id).to_owned());
+        Some(PlannedSession { entry, short_id, overview, target, preview, verdict })
     });
     (entries.len(), planned.into_iter().flatten().collect())
 }

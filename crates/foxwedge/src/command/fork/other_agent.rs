@@ -39,10 +39,11 @@ pub(super) fn run(
     to: SessionAgent,
 ) -> anyhow::Result<ExitCode> {
     if let Err(reason) = to.accepts_new_sessions() {
-        bail!(HelpfulError::new(format!("{}: {reason}", to.name())).help(
-            "nothing was written; `foxwedge resume` and `foxwedge export` write the history in \
-             other formats"
-        ));
+        bail!(
+            HelpfulError::new(format!("{}: {reason}", to.name())).help(
+                "nothing was written; new sessions are written for claude-code, codex and pi"
+            )
+        );
     }
     let facts = loaded.facts(document);
     let folder = match facts.project.filter(|folder| PathBuf::from(folder).is_absolute()) {

@@ -2,7 +2,7 @@
 
 use super::{PlanVerdict, PlannedSession};
 use foxwedge_local::{
-    agents::{self, session_lookup},
+    agents,
     language::localize,
     output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
     screen::{abbreviate_home, pad},
@@ -27,9 +27,7 @@ pub(super) fn format(planned: &[PlannedSession], total: usize, max_lines: usize)
         skipped => format!("{intent}, and skip {skipped}:\n"),
     })
     .into_owned();
-    let ids = session_lookup::shorten_ids(planned.iter().map(|one| one.entry.id.as_str()));
-    let lines: Vec<PlanLine> =
-        planned.iter().zip(ids).map(|(one, id)| PlanLine::of(one, id)).collect();
+    let lines: Vec<PlanLine> = planned.iter().map(PlanLine::of).collect();
     let widest = |cell: fn(&PlanLine) -> &str| {
         lines.iter().take(max_lines).map(|line| width(cell(line))).max().unwrap_or(0)
     };
@@ -61,12 +59,12 @@ struct PlanLine {
 }
 
 impl PlanLine {
-    fn of(one: &PlannedSession, id: &str) -> PlanLine {
+    fn of(one: &PlannedSession) -> PlanLine {
         let home = agents::home_folder();
         let project = one.overview.project.as_deref().unwrap_or_default();
         let rules = format_rule_counts(&one.overview.findings);
         PlanLine {
-            id: clean(id),
+            id: clean(&one.short_id),
             product: one.entry.product,
             project: clean(&cut(&abbreviate_home(project, home.as_deref()), 32)),
             status: localize(health_label(one.overview.health, one.overview.reach.as_ref()))
