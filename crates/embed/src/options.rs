@@ -130,9 +130,12 @@ impl<'a> CallOptions<'a> {
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, CallError> {
         let Some(text) = self.text(name)? else { return Ok(None) };
-        parse(&text)
-            .map(Some)
-            .ok_or_else(|| CallError::new("invalid-options", format!("no {name} `{text}`")))
+        let unknown = || {
+            let known = known_values(name);
+            let known = if known.is_empty() { known } else { format!("; known are {known}") };
+            CallError::new("invalid-options", format!("no {name} `{text}`{known}"))
+        };
+        parse(&text).map(Some).ok_or_else(unknown)
     }
 
     pub(crate) fn format(&self, name: &str) -> Result<Option<Format>, CallError> {
@@ -190,6 +193,19 @@ impl<'a> CallOptions<'a> {
             rule.ok_or_else(|| CallError::new("invalid-options", format!("no rule `{name}`")))
         };
         list.list().map(rule).collect()
+    }
+}
+
+/// The values that an option may have, if they are a short list.
+fn known_values(option: &str) -> String {
+    match option {
+        "profile" => Profile::ALL.map(Profile::name).join(", "),
+        "format" | "from" | "to" => Format::ALL.map(Format::name).join(", "),
+        "unanswered" => "answer, drop-turn, drop-call".to_owned(),
+        "orphans" => "quote, drop".to_owned(),
+        "tail" => "dead, pending".to_owned(),
+        "language" => "en, zh".to_owned(),
+        _ => String::new(),
     }
 }
 

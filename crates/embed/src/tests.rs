@@ -136,14 +136,21 @@ fn error_texts_and_rules_are_explained() {
 #[test]
 fn mistakes_have_a_kind_and_a_sentence() {
     let list = poisoned().to_string();
-    let table: [(&str, &[u8], &str, &str, &str); 9] = [
+    let table: [(&str, &[u8], &str, &str, &str); 10] = [
         ("mend", b"", "", "unknown-operation", "no operation `mend`"),
         ("check", b"[", "", "unknown-format", "no conversation"),
         ("check", b"{\"a\":", r#"{"format":"openai-chat"}"#, "unreadable", ""),
         ("check", b"\xff", "", "unknown-format", ""),
         ("check", list.as_bytes(), "[", "invalid-options", "the options are not JSON"),
         ("check", list.as_bytes(), r#"{"profil":"x"}"#, "invalid-options", "no option `profil`"),
-        ("check", list.as_bytes(), r#"{"profile":"x"}"#, "invalid-options", "no profile `x`"),
+        (
+            "check",
+            list.as_bytes(),
+            r#"{"profile":"x"}"#,
+            "invalid-options",
+            "known are openai-chat, ",
+        ),
+        ("check", list.as_bytes(), r#"{"tail":"x"}"#, "invalid-options", "dead, pending"),
         ("check", list.as_bytes(), r#"{"unsafeFixes":1}"#, "invalid-options", "true or false"),
         ("convert", list.as_bytes(), "", "invalid-options", "`to` is missing"),
     ];
