@@ -101,7 +101,11 @@ pub(super) fn judge(
     let mut uses: HashMap<String, usize> = HashMap::new();
     new.iter().filter_map(|line| id(line)).for_each(|id| *uses.entry(id).or_default() += 1);
     let mut places: HashMap<String, usize> = HashMap::new();
-    for (at, line) in new.iter().enumerate().filter(|(_, line)| !known.contains(*line)) {
+    // A record that shared its line with another one got a line of its own, and did not change.
+    let text = String::from_utf8_lossy(before);
+    let is_changed =
+        |line: &[u8]| !known.contains(line) && !text.contains(&*String::from_utf8_lossy(line));
+    for (at, line) in new.iter().enumerate().filter(|(_, line)| is_changed(line)) {
         places.extend(id(line).filter(|id| uses[id] == 1).map(|id| (id, at)));
     }
     // A path over parents ends at a record that cannot be parsed.
