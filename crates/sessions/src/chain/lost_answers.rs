@@ -18,7 +18,9 @@ pub(super) fn find_lost_answers(
     let mut latest: HashMap<&str, u32> = HashMap::new();
     let mut found = Vec::new();
     for index in 0..u32::try_from(state.links.len()).unwrap_or(NO_RECORD) {
-        for part in state.parts(index) {
+        // A copy of a record makes no call again.
+        let is_copy = state.statuses[index as usize] == ChainStatus::Duplicate;
+        for part in state.parts(index).iter().filter(|_| !is_copy) {
             match &part.kind {
                 PartKind::Call(call) => {
                     let known = call.id.as_deref().and_then(|id| open.get_key_value(id));

@@ -62,17 +62,24 @@ pub(super) enum UnitSection {
     Answers,
 }
 
+/// How far above a record beside the path the record is looked for that it follows.
+const MAX_STEPS: usize = 64;
+
 /// Adds a record to a unit: in order if it is on the path, else for [`place_recovered`].
 fn add_record(state: &mut ChainBuilder<'_, '_>, index: u32, at: usize, section: UnitSection) {
     count_calls(state, index, at, section);
     let beside = state.unit_of_record[index as usize] != NO_RECORD;
-    let parent = state.link(index).parent.filter(|_| beside);
-    let parent = parent.and_then(|parent| state.resolve(parent, index));
+    // The nearest record above it in the same list. Others of the unit may be between them.
     let own = u32::try_from(at).unwrap_or(NO_RECORD);
-    let parent = parent.filter(|&parent| {
-        state.unit_of_record[parent as usize] == own
-            && state.sections[parent as usize] == Some(section)
-    });
+    let up = |&index: &u32| {
+        let parent = state.link(index).parent.and_then(|parent| state.resolve(parent, index));
+        parent.filter(|&parent| state.unit_of_record[parent as usize] == own)
+    };
+    let above = std::iter::successors(Some(index).filter(|_| beside), up).take(MAX_STEPS);
+    let mut above = above.enumerate().skip(1);
+    let parent = above.find(|&(_, at)| state.sections[at as usize] == Some(section));
+    // The order of the file says the same, unless the record stands before the other one.
+    let parent = parent.filter(|&(steps, at)| steps == 1 || at > index).map(|(_, at)| at);
     state.sections[index as usize] = Some(section);
     let unit = &mut state.units[at];
     match section {

@@ -14,11 +14,14 @@ pub(super) fn walk_path(state: &mut ChainBuilder<'_, '_>) {
     let mut below = FreeRecordIndex::new(state);
     let mut at = last.and_then(|last| u32::try_from(last).ok());
     at = at.map(|last| find_leaf(state, last));
+    let mut reply = None;
     while let Some(index) = at {
         state.statuses[index as usize] = ChainStatus::Path;
         below.take(index);
         state.path.push(index);
-        at = next_record(state, &mut below, index);
+        let link = state.link(index);
+        reply = if link.fragment.is_some() { link.reply } else { reply };
+        at = next_record(state, &mut below, index, reply);
     }
     state.path.reverse();
 }
@@ -97,11 +100,12 @@ fn has_call(state: &ChainBuilder<'_, '_>, index: u32, ids: &HashSet<&str>) -> bo
     state.parts(index).iter().any(called)
 }
 
-/// The next record on the path towards the root.
+/// The next record on the path towards the root. `reply` is that of the last message so far.
 fn next_record(
     state: &mut ChainBuilder<'_, '_>,
     below: &mut FreeRecordIndex,
     index: u32,
+    reply: Option<(&str, &str)>,
 ) -> Option<u32> {
     let link = state.link(index);
     let id = link.id.unwrap_or_default();
@@ -127,12 +131,18 @@ fn next_record(
     // A record below the path cannot precede it.
     let before = match found {
         Some(_) => below.nearest(index).filter(|&at| !hangs_on_path(state, at)),
-        None => (0..MAX_CANDIDATES)
-            .scan(index, |at, _| {
-                *at = below.nearest(*at)?;
-                Some(*at)
-            })
-            .find(|&at| !hangs_on_path(state, at)),
+        None => {
+            let mut candidates = (0..MAX_CANDIDATES)
+                .scan(index, |at, _| {
+                    *at = below.nearest(*at)?;
+                    Some(*at)
+                })
+                .filter(|&at| !hangs_on_path(state, at));
+            let nearest = candidates.next();
+            // A reply goes on after its own records, whatever was written between them.
+            let is_own = |at: &u32| reply.is_some() && state.link(*at).reply == reply;
+            nearest.filter(is_own).or_else(|| candidates.find(is_own)).or(nearest)
+        }
     };
     if before.is_none() && found.is_none() {
         // Nothing precedes it: its parent is in another file, and nothing is lost.
