@@ -65,6 +65,13 @@ impl<'d> HostedCalls<'d> {
     }
 }
 
+/// Whether the model does not wait for the output of a call.
+pub(super) fn is_asynchronous(draft: &Draft<'_>, call: &DraftCall<'_>) -> bool {
+    draft.layout() == MessageLayout::Items
+        && !call.typed
+        && matches!(call.family, CallFamily::Function | CallFamily::Custom)
+}
+
 /// Matches open calls with outputs of another type: a function output also answers a search. The
 /// outputs of functions and free-text tools have the same fields, and some programs write one for the
 /// other; the id says that they belong together (FW109).

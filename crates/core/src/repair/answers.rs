@@ -94,6 +94,7 @@ pub(super) fn move_answers<'a>(
                     None => {}
                 }
             }
+            let has_existing = !home.is_empty();
             let mut existing = std::mem::take(&mut home).into_iter().peekable();
             for (call, message) in std::iter::once(first).chain(received) {
                 home.extend(std::iter::from_fn(|| existing.next_if(|(other, _)| *other <= call)));
@@ -121,7 +122,18 @@ pub(super) fn move_answers<'a>(
                     }
                 }
             }
+            // Reasoning at the end of the turn led to what follows its results, if anything does.
+            let follows_reasoning = state.is_enabled(501) && !has_existing;
+            let is_reasoning = |message: &&RepairedMessage<'a>| {
+                let is_reasoning = |kind: &PartKind<'a>| matches!(kind, PartKind::Reasoning(_));
+                message.holds(state.input, is_reasoning)
+                    && !message.holds(state.input, |kind| !is_reasoning(kind))
+            };
+            let own = messages.iter().rev().take(turn.messages().len());
+            let later = own.take_while(is_reasoning).filter(|_| follows_reasoning).count();
+            let later = messages.split_off(messages.len() - later);
             messages.extend(home.map(|(_, message)| message));
+            messages.extend(later);
             at = at.max(turn.home().end);
         }
     }

@@ -156,7 +156,7 @@ fn split_rounds(state: &mut RepairState<'_, '_>) {
         let first = call_at(&draft, pairing.calls[turn.calls().start].part());
         let round_indices =
             first.and_then(|call| call.id.as_deref().map(str::to_owned)).into_iter().collect();
-        state.messages.extend(answers.into_remaining());
+        state.messages.extend(answers.into_remaining(state.input));
         state.note_edit(
             108,
             Strategy::Split,
@@ -233,7 +233,7 @@ impl<'a> TurnAnswers<'a> {
     }
 
     /// The messages that no round took, with the parts that are left.
-    fn into_remaining(self) -> Vec<RepairedMessage<'a>> {
+    fn into_remaining(self, input: &Draft<'a>) -> Vec<RepairedMessage<'a>> {
         let mut remaining = Vec::new();
         for (mut message, parts) in self.messages.into_iter().flatten() {
             let count = parts.len();
@@ -246,6 +246,7 @@ impl<'a> TurnAnswers<'a> {
                     message.touch();
                 }
                 message.parts = left.into();
+                message.restore_original(input);
             }
             remaining.push(message);
         }

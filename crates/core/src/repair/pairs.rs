@@ -126,7 +126,7 @@ fn decide_answers(
         _ => AnswerAction::Stay,
     };
     let running = running_calls(draft, pairing, state.policy().tail);
-    let open = |&call: &usize| pairing.calls[call].answer().is_none() && !running.contains(&call);
+    let open = |&call: &usize| pairing.needs_result(draft, call) && !running.contains(&call);
     let placeholders = if enabled(101) && state.policy().unanswered == UnansweredPolicy::Answer {
         (0..pairing.calls.len()).filter(open).collect()
     } else {
@@ -215,7 +215,7 @@ fn drop_unanswered(state: &mut RepairState<'_, '_>) {
     let mut dropped = vec![false; pairing.calls.len()];
     for (index, call) in pairing.calls.iter().enumerate() {
         let Some(outline) = call_at(&draft, call.part()) else { continue };
-        let unanswered = call.answer().is_none() && !running.contains(&index);
+        let unanswered = pairing.needs_result(&draft, index) && !running.contains(&index);
         let abandoned = draft.precedes_fallback(&draft.messages[call.message()], call.part());
         dropped[index] = unanswered
             && (policy != UnansweredPolicy::Answer || !outline.family.accepts_text() || abandoned);

@@ -259,6 +259,19 @@ impl<'a> RepairedMessage<'a> {
         }
     }
 
+    /// Makes it an untouched message again if only parts were added that are gone by now.
+    pub(super) fn restore_original(&mut self, input: &Draft<'a>) {
+        let Some(original) = self.input_message(input) else { return };
+        let old = input.parts_of(original);
+        let is_same =
+            |(new, old): (&RepairedPart<'_>, &Part<'_>)| new.is_kept() && new.part.span == old.span;
+        let same_fields = self.flags == original.flags && !self.has_new_role() && !self.loses_id();
+        if same_fields && self.parts.len() == old.len() && self.parts.iter().zip(old).all(is_same) {
+            self.state = MessageState::new(original.content, false);
+            self.parts = PartList::UNLOADED;
+        }
+    }
+
     /// The parts of its message in the input.
     pub(super) fn input_parts<'d>(&self, input: &'d Draft<'a>) -> &'d [Part<'a>] {
         self.input_message(input).map_or(&[], |message| input.parts_of(message))

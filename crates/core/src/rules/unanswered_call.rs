@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let running = context.running_calls();
     for (index, paired) in context.pairing.calls.iter().enumerate() {
-        if paired.answer().is_some() || running.contains(&index) {
+        if running.contains(&index) || !context.pairing.needs_result(context.draft, index) {
             continue;
         }
         let Some(call) = call_at(context.draft, paired.part()) else { continue };
