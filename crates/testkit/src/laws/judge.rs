@@ -2,7 +2,7 @@
 
 use foxwedge_core::{
     Edit, FixApplicability, Format, OrphanPolicy, Profile, Strategy, TailPolicy, UnansweredPolicy,
-    check,
+    check, is_placeholder,
 };
 use foxwedge_formats::{OutlinedDocument, outline_options, read, text};
 use serde_json::Value;
@@ -243,13 +243,16 @@ fn stable_input(case: &LawCase, reading: &OutlinedDocument<'_>, list: &[Value]) 
         ResultMatch::Orphan => false,
         other => other.call().is_some_and(|call| crosses(answer.message(), call)),
     });
-    // A real result replaces an empty one, at any position.
+    // A real result replaces an empty one or a placeholder, at any position.
     let answers = |side: bool| {
         let answers = pairing.answers.iter().filter(move |answer| (answer.message() < cut) == side);
         answers.map(|answer| &reading.draft.parts[answer.part()].kind)
     };
     let silent = |kind: &&PartKind<'_>| match kind {
-        PartKind::Answer(answer) => answer.output != AnswerShape::Full,
+        PartKind::Answer(answer) => {
+            let content = answer.content.of(reading.draft.source);
+            answer.output != AnswerShape::Full || is_placeholder(content)
+        }
         _ => false,
     };
     let mut silent = answers(true).filter(silent).filter_map(PartKind::id);

@@ -109,8 +109,11 @@ pub(super) fn needed(
         if gone + 1 < old.len() && !present[gone + 1..].contains(&true) {
             continue;
         }
-        // After the message that came before it, or that was made of it.
+        // After the message that came before it, or that was made of it, and before all that came
+        // after it.
         let start = reading.draft.messages[gone].span.start;
+        let is_behind = |message: &RepairedMessage<'_>| message.origin() > Some(gone);
+        let end = repair.messages.iter().position(is_behind).unwrap_or(repair.messages.len());
         let is_before = |message: &RepairedMessage<'_>| {
             let is_input = |part: &RepairedPart<'_>| !matches!(part.source(), PartSource::Text(_));
             let mut parts = message.parts.iter().filter(|part| is_input(part));
@@ -119,7 +122,7 @@ pub(super) fn needed(
                 None => parts.any(|part| part.part.span.start < start),
             }
         };
-        let place = repair.messages.iter().rposition(is_before).map_or(0, |at| at + 1);
+        let place = repair.messages[..end].iter().rposition(is_before).map_or(0, |at| at + 1);
         let mut other = new.to_vec();
         other.insert(place, old[gone].clone());
         if is_as_good(case, repair, &after, other) {

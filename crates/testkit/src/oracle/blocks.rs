@@ -156,7 +156,7 @@ fn bedrock(value: &Value) -> (OracleBlockKind, &Value) {
         (if server { OracleBlockKind::ServerAnswer } else { OracleBlockKind::Answer }, body)
     } else if field(value, "reasoningContent").is_some() {
         (OracleBlockKind::Reasoning, value)
-    } else if text(value, "text").is_some() {
+    } else if text(value, "text").is_some() && !holds_media(value) {
         (OracleBlockKind::Text, value)
     } else {
         const KNOWN: [&str; 8] = [
@@ -175,6 +175,12 @@ fn bedrock(value: &Value) -> (OracleBlockKind, &Value) {
         let strange = !media && fields.any(|(key, _)| !KNOWN.contains(&key.as_str()));
         (if strange { OracleBlockKind::Unknown } else { OracleBlockKind::Other }, value)
     }
+}
+
+/// Whether a block holds media; beside a text, the block as a whole is not judged as a text.
+fn holds_media(value: &Value) -> bool {
+    let media = ["image", "document", "video", "audio"];
+    media.iter().any(|key| field(value, key).is_some_and(|it| !it.is_null()))
 }
 
 fn object<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {

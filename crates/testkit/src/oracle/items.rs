@@ -113,7 +113,7 @@ fn is_hosted(item: &Value) -> bool {
 }
 
 /// Whether the model does not wait for the output, so that it may come in any later request.
-fn goes_on(item: &Value) -> bool {
+pub(super) fn goes_on(item: &Value) -> bool {
     let kinds = ["function_call", "custom_tool_call"];
     text(item, "type").is_some_and(|kind| kinds.contains(&kind))
         && field(item, "async") == Some(&Value::Bool(true))

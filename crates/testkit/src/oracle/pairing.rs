@@ -1,6 +1,7 @@
 //! Rules 101 to 109: every call has its result, at the right position.
 
-use super::matching::{MatchOutcome, MatchedResult};
+use super::items;
+use super::matching::{MatchOutcome, MatchedCall, MatchedResult};
 use super::reading::{OracleBlockKind, OracleLayout, OracleRole};
 use super::{OracleProfile::*, OracleRule, RuleCase};
 use crate::dialect::TestFormat;
@@ -20,7 +21,15 @@ pub(super) const RULES: &[OracleRule] = &[
 fn unanswered_call(case: &RuleCase<'_>) -> Vec<String> {
     let open_tail = case.tail_pending && only_answers_follow(case);
     let exempt = |group: usize| open_tail && case.matching.is_last(group);
-    case.calls(|call| !call.answered && !exempt(call.group))
+    // The output of a call that the model does not wait for may come later; without an id, only the
+    // id is missing.
+    let waits = |call: &MatchedCall<'_>| {
+        let (message, block) = call.position;
+        let item = case.reading.messages[message].blocks[block].value;
+        let responses = case.reading.format == TestFormat::Responses;
+        call.id.is_none() && responses && items::goes_on(item)
+    };
+    case.calls(|call| !call.answered && !exempt(call.group) && !waits(call))
 }
 
 /// Where the results of a turn with open calls begin, if the tail is pending.

@@ -1,5 +1,6 @@
 //! What once went wrong, and how it has to be. Each name says what happened.
 
+mod campaigns;
 mod session_files;
 mod session_records;
 

@@ -1,0 +1,173 @@
+//! What long campaigns found: each document once broke a law of repair, and is judged by all of them.
+
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile};
+use foxwedge_testkit::laws::{
+    LawCase, LawTally, SessionAgent, judge,
+    session::{self, mutated},
+};
+use serde_json::{Value, json};
+
+use super::session_files::record;
+use crate::support::{bold, fixed};
+
+/// Judges a document by the laws of repair, with every fix allowed.
+fn assert_lawful(wire: Format, profile: Profile, orphans: OrphanPolicy, document: &Value) {
+    let policy = Policy { orphans, ..bold(profile).policy };
+    let case = LawCase { seed: 1, agent: None, wire, profile, policy, size: 0 };
+    let verdict = judge(&case, &document.to_string(), &mut LawTally::default());
+    assert_eq!(verdict, Ok(()), "{document}");
+}
+
+/// Judges a file of Claude Code by the laws of repair.
+fn assert_lawful_session(records: &[Value]) {
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    let policy = Policy { allow_unsafe: true, ..Policy::default() };
+    let case = session::case(1, SessionAgent::ClaudeCode, policy, 0);
+    let verdict =
+        session::judge(&case, SessionAgent::ClaudeCode, lines.as_bytes(), &mut LawTally::default());
+    assert_eq!(verdict, Ok(()), "{lines}");
+}
+
+#[test]
+fn a_result_was_moved_behind_reasoning_that_led_to_the_next_call() {
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "read_file", "arguments": "{}"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": id});
+    let reasoning = json!({"type": "reasoning", "id": "rs_1", "encrypted_content": "c2VhbA==",
+        "summary": [{"type": "summary_text", "text": "next, read b"}]});
+    let document = json!([output("a"), call("a"), reasoning, output("gone"), call("b")]);
+    let profile = Profile::OpenaiResponses;
+    assert_lawful(Format::OpenaiResponses, profile, OrphanPolicy::Drop, &document);
+    let policy = Policy { orphans: OrphanPolicy::Drop, ..bold(profile).policy };
+    let options = foxwedge_core::CheckOptions { policy, ..bold(profile) };
+    let repaired = fixed(Format::OpenaiResponses, &options, &document.to_string());
+    assert!(repaired.text.contains("next, read b"), "{}", repaired.text);
+}
+
+#[test]
+fn a_message_stayed_rewritten_after_the_results_in_it_had_gone_to_other_rounds() {
+    let calls: Vec<Value> = (0..129)
+        .map(|at| json!({"toolUse": {"toolUseId": format!("c{at}"), "name": "f", "input": {}}}))
+        .collect();
+    for text in ["  ", "go on"] {
+        let document = json!([
+            {"role": "user", "content": [{"text": "go"}]},
+            {"role": "assistant", "content": calls},
+            {"role": "user", "content": text}
+        ]);
+        assert_lawful(Format::Bedrock, Profile::OpenaiChat, OrphanPolicy::Quote, &document);
+    }
+}
+
+#[test]
+fn an_asynchronous_call_without_an_id_got_a_result_although_it_only_lacked_the_id() {
+    for kind in ["function_call", "custom_tool_call"] {
+        let key = if kind == "function_call" { "arguments" } else { "input" };
+        let call = json!({"type": kind, "async": true, "call_id": "", "name": "watch", key: "{}"});
+        let user = json!({"type": "message", "role": "user", "content": "meanwhile?"});
+        let output = json!({"type": format!("{kind}_output"), "call_id": "", "output": "seen"});
+        for profile in [Profile::OpenaiResponses, Profile::Deepseek, Profile::Strict] {
+            let open = json!([user, call, user]);
+            assert_lawful(Format::OpenaiResponses, profile, OrphanPolicy::Quote, &open);
+            let repaired = fixed(Format::OpenaiResponses, &bold(profile), &open.to_string());
+            assert!(!repaired.text.contains("_output"), "{}", repaired.text);
+            let answered = json!([user, call, output, user]);
+            assert_lawful(Format::OpenaiResponses, profile, OrphanPolicy::Quote, &answered);
+        }
+    }
+}
+
+#[test]
+fn a_placeholder_was_replaced_by_a_result_that_came_with_a_reused_id() {
+    let call = |id: &str| {
+        json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}}]})
+    };
+    let result = |text: &str| json!({"role": "tool", "tool_call_id": "a", "content": text});
+    let user = json!({"role": "user", "content": "and now?"});
+    let placeholder = result("No result provided");
+    let document =
+        json!([user, call("a"), placeholder, user, user, call("a"), result("one"), result("two")]);
+    assert_lawful(Format::OpenaiChat, Profile::OpenaiChat, OrphanPolicy::Quote, &document);
+}
+
+#[test]
+fn a_blank_text_beside_a_document_in_one_block_was_expected_to_go() {
+    let document = json!([
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [{"document": "", "text": " "}]}
+    ]);
+    assert_lawful(Format::Bedrock, Profile::Bedrock, OrphanPolicy::Quote, &document);
+}
+
+fn reply(id: &str, parent: &str, message: &str, content: Value) -> Value {
+    let mut reply = record(id, Some(parent), "assistant", json!([content]));
+    reply["message"]["id"] = json!(message);
+    reply
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "f", "input": {}})
+}
+
+fn result(id: &str, parent: &str, call: &str) -> Value {
+    let content =
+        json!([{"type": "tool_result", "tool_use_id": call, "content": format!("of {call}")}]);
+    record(id, Some(parent), "user", content)
+}
+
+#[test]
+fn a_reply_whose_parent_is_lost_was_linked_past_its_own_records() {
+    let note = |id: &str, parent: &str| {
+        json!({"type": "system", "subtype": "informational", "uuid": id, "parentUuid": parent,
+            "sessionId": "s", "content": "note"})
+    };
+    let start = [
+        result("r1", "lost", "a"),
+        reply("r2", "r3", "msg_1", json!({"type": "text", "text": "plan"})),
+        note("r3", "r1"),
+    ];
+    assert_lawful_session(&[&start[..], &[reply("r4", "gone", "msg_1", call("a"))]].concat());
+    let end = [note("r4", "gone"), reply("r5", "r4", "msg_1", call("a"))];
+    assert_lawful_session(&[&start[..], &end].concat());
+}
+
+#[test]
+fn results_beside_the_path_were_read_in_another_order_than_their_links_say() {
+    let mut first = reply("r1", "", "msg_1", call("a"));
+    first["parentUuid"] = Value::Null;
+    assert_lawful_session(&[
+        first,
+        reply("r2", "r1", "msg_1", call("b")),
+        result("r3", "r5", "b"),
+        result("r4", "r1", "a"),
+        record("r5", Some("r4"), "user", json!([{"type": "text", "text": "by the way"}])),
+        reply("r6", "gone", "msg_2", json!({"type": "text", "text": "done"})),
+    ]);
+}
+
+#[test]
+fn a_copy_of_a_record_of_pi_hid_a_result_that_is_not_on_the_path() {
+    let message = |id: &str, parent: &str, message: Value| json!({"type": "message", "id": id, "parentId": parent, "message": message});
+    let call = |id: &str| json!({"type": "toolCall", "id": id, "name": "f", "arguments": {}});
+    let calls = json!({"role": "assistant", "content": [call("a"), call("b\u{0}")],
+        "provider": "p", "model": "m", "stopReason": "toolUse"});
+    let result = |id: &str| {
+        json!({"role": "toolResult", "toolCallId": id, "toolName": "f", "isError": false,
+        "content": [{"type": "text", "text": id}]})
+    };
+    let records = [
+        message("r1", "r0", calls.clone()),
+        message("r1", "r0", calls),
+        message("r2", "lost", result("a")),
+        message("r3", "r1", result("b")),
+    ];
+    let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+    let lines = lines.replace("\\u0000", "\u{0}");
+    for allow_unsafe in [false, true] {
+        let policy = Policy { allow_unsafe, ..Policy::default() };
+        let case = session::case(1, SessionAgent::Pi, policy, 0);
+        let verdict =
+            mutated::judge(&case, SessionAgent::Pi, lines.as_bytes(), &mut LawTally::default());
+        assert_eq!(verdict, Ok(()), "{lines}");
+    }
+}
