@@ -74,9 +74,9 @@ pub fn step(
 
 impl SessionMachine {
     /// Creates a session without runs.
-    pub fn new(settings: MachineSettings) -> SessionMachine {
+    pub fn new(settings: impl Into<Arc<MachineSettings>>) -> SessionMachine {
         SessionMachine {
-            settings: Arc::new(settings),
+            settings: settings.into(),
             clock: MachineClock::default(),
             epoch: 0,
             active: None,

@@ -26,8 +26,13 @@ pub fn write(event: &RunEvent) -> String {
 /// The same, with an epoch and a time where the event has none.
 pub fn write_with(event: &RunEvent, epoch: Option<u64>, at: u64) -> String {
     let mut out = String::with_capacity(256);
-    write::write_event(event, event.epoch.or(epoch), Some(event.at.unwrap_or(at)), &mut out);
+    append_with(event, epoch, at, &mut out);
     out
+}
+
+/// Appends an event to a text, with an epoch and a time where the event has none.
+pub fn append_with(event: &RunEvent, epoch: Option<u64>, at: u64, out: &mut String) {
+    write::write_event(event, event.epoch.or(epoch), Some(event.at.unwrap_or(at)), out);
 }
 
 /// Appends an event to a text, as one JSON object without a line break.

@@ -1,5 +1,7 @@
 //! The JSON columns: events, and how a run ended.
 
+use std::fmt::Write as _;
+
 use foxwedge_run::{Outcome, RunEnd, RunEvent, RunProblem, RunSummary, RunUsage, ToolStatus, wire};
 use serde_json::Value;
 
@@ -18,17 +20,28 @@ pub(crate) fn read_event(run: &str, seq: u64, body: &str) -> Result<RunEvent> {
 /// Encodes the end of a run. Every run has one, so it is written without a `Value` tree. The field
 /// names are in alphabetical order.
 pub(crate) fn write_end(ended: &RunEnd) -> String {
-    let fields = [
-        ("outcome", ended.outcome.map(|outcome| quote(outcome.name()))),
-        ("problem", ended.problem.as_ref().map(write_problem)),
-        ("text", ended.text.as_deref().map(quote)),
-        ("usage", ended.usage.as_ref().map(write_usage)),
-    ];
-    let mut json = String::from("{");
-    for (name, value) in fields {
-        let Some(value) = value else { continue };
-        let comma = if json.len() > 1 { "," } else { "" };
-        json.extend([comma, "\"", name, "\":", &value]);
+    let text_bytes = ended.text.as_ref().map_or(0, String::len);
+    let mut json = String::with_capacity(128 + text_bytes + text_bytes / 8);
+    json.push('{');
+    if let Some(outcome) = ended.outcome {
+        push_field(&mut json, "outcome");
+        push_quoted(&mut json, outcome.name());
+    }
+    if let Some(problem) = &ended.problem {
+        push_field(&mut json, "problem");
+        json.push_str(&write_problem(problem));
+    }
+    if let Some(text) = &ended.text {
+        push_field(&mut json, "text");
+        push_quoted(&mut json, text);
+    }
+    if let Some(RunUsage { input, output, cached, reasoning }) = ended.usage {
+        push_field(&mut json, "usage");
+        // Writing to a text does not fail.
+        let _ = write!(
+            json,
+            "{{\"cached\":{cached},\"input\":{input},\"output\":{output},\"reasoning\":{reasoning}}}"
+        );
     }
     json.push('}');
     json
@@ -54,8 +67,14 @@ pub(crate) fn read_end(run: &str, text: &str) -> Result<RunEnd> {
 
 /// Encodes the totals of a run. Leaves out statuses with a count of 0.
 pub(crate) fn write_summary(summary: &RunSummary) -> String {
-    let available = summary.available.map_or("null".to_owned(), |number| number.to_string());
-    let mut json = format!("{{\"available\":{available},\"by_status\":{{");
+    let mut json = String::with_capacity(64);
+    json.push_str("{\"available\":");
+    // Writing to a text does not fail.
+    let _ = match summary.available {
+        Some(number) => write!(json, "{number}"),
+        None => json.write_str("null"),
+    };
+    json.push_str(",\"by_status\":{");
     // In alphabetical order, too.
     let counts = ToolStatus::ALL.iter().zip(summary.by_status).filter(|(_, count)| *count > 0);
     let mut counts: Vec<(&str, usize)> =
@@ -63,9 +82,9 @@ pub(crate) fn write_summary(summary: &RunSummary) -> String {
     counts.sort_unstable();
     for (index, (name, count)) in counts.into_iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        json.extend([comma, "\"", name, "\":", &count.to_string()]);
+        let _ = write!(json, "{comma}\"{name}\":{count}");
     }
-    json.extend(["},\"calls\":", &summary.calls.to_string(), "}"]);
+    let _ = write!(json, "}},\"calls\":{}}}", summary.calls);
     json
 }
 
@@ -98,11 +117,18 @@ fn read_problem(value: &Value) -> RunProblem {
     }
 }
 
-fn write_usage(usage: &RunUsage) -> String {
-    let RunUsage { input, output, cached, reasoning } = usage;
-    format!(
-        "{{\"cached\":{cached},\"input\":{input},\"output\":{output},\"reasoning\":{reasoning}}}"
-    )
+/// Begins a field of an object.
+fn push_field(json: &mut String, name: &str) {
+    let comma = if json.len() > 1 { "," } else { "" };
+    json.extend([comma, "\"", name, "\":"]);
+}
+
+/// Appends a text as JSON.
+fn push_quoted(json: &mut String, text: &str) {
+    match text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
+        true => json.extend(["\"", text, "\""]),
+        false => json.push_str(&quote(text)),
+    }
 }
 
 /// Encodes a text as JSON. This cannot fail.

@@ -6,19 +6,20 @@ use rusqlite::{Connection, Row, params, types::ValueRef};
 use super::{
     error::SqliteResult,
     row::{self, signed, unsigned},
-    row_inserter::RowInserter,
+    row_inserter::{InsertStatement, RowInserter},
 };
 use crate::{
     RawEvent,
     chain::{self, ChainLink, ROOT},
     limits,
+    whole_run::{LogText, SEPARATOR},
 };
 
 /// The largest log that is stored in one row.
 const MAX_PACKED_BYTES: usize = 64 << 10;
 
-/// Separates the events of a row. JSON cannot contain it.
-const SEPARATOR: &str = "\u{1e}";
+static LOGS: InsertStatement =
+    InsertStatement::new("INSERT INTO events (place, body, chain, earlier)", 4);
 
 /// A part of a log, unverified.
 #[derive(Default)]
@@ -46,31 +47,20 @@ pub(super) fn insert(
 /// Inserts the logs of runs that get no more events.
 pub(super) fn insert_logs<'l>(
     connection: &Connection,
-    logs: impl Iterator<Item = (i64, &'l [RawEvent])> + Clone,
+    logs: impl Iterator<Item = (i64, &'l LogText)> + Clone,
 ) -> SqliteResult<()> {
-    let is_short = |log: &[RawEvent]| {
-        let bytes: usize = log.iter().map(|event| event.body.len() + 1).sum();
-        bytes <= MAX_PACKED_BYTES
-    };
-    let short = logs.clone().filter(|(_, log)| is_short(log));
-    let short = short.filter_map(|(run, log)| Some((run, log.split_last()?)));
-    let sql = "INSERT INTO events (place, body, chain, earlier)";
-    let mut rows = RowInserter::new(connection, sql, 4, short.clone().count());
-    for (run, (last, earlier)) in short {
-        let place = event_key(run, last.seq);
-        rows.add(&[&place, &last.body, &last.chain, &pack(earlier)])?;
+    let short = logs.clone().filter(|(_, log)| log.len() <= MAX_PACKED_BYTES);
+    let mut rows = RowInserter::new(connection, &LOGS, short.clone().count());
+    for (run, log) in short {
+        let place = event_key(run, log.head.last);
+        rows.add(&[&place, &log.last_event(), &log.head.chain, &log.earlier_events()])?;
     }
-    for (run, log) in logs.filter(|(_, log)| !is_short(log)) {
-        log.iter()
-            .try_for_each(|event| insert(connection, run, event.seq, &event.body, &event.chain))?;
+    for (run, log) in logs.filter(|(_, log)| log.len() > MAX_PACKED_BYTES) {
+        for event in log.events() {
+            insert(connection, run, event.seq, &event.body, &event.chain)?;
+        }
     }
     Ok(())
-}
-
-/// The text of the events before the last one of a log.
-fn pack(earlier: &[RawEvent]) -> Option<String> {
-    let bodies: Vec<&str> = earlier.iter().map(|event| event.body.as_str()).collect();
-    (!bodies.is_empty()).then(|| bodies.join(SEPARATOR))
 }
 
 /// Reads events after one sequence number and up to another.

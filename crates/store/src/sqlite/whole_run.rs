@@ -8,19 +8,38 @@ use rusqlite::{Connection, params};
 use super::{
     error::{SqliteError, SqliteResult},
     event_rows,
-    row::{signed, unsigned},
-    row_inserter::RowInserter,
+    row::{self, signed, unsigned},
+    row_inserter::{InsertStatement, RowInserter},
     runs, seal, sessions,
     writer_thread::WriteContext,
 };
 use crate::{
-    FinalizeResult, NewRecord, RawEvent, Result, WholeRun,
+    FinalizeResult, NewRecord, Result, WholeRun,
     ordinals::{self, ExistingRecords},
-    whole_run::{self, EncodedRun},
+    whole_run::{self, EncodedRun, LogText},
 };
 
 /// How many runs are inserted together.
 const MAX_TOGETHER: usize = 256;
+
+/// How many stored ids are read at most, to know which ids of a batch exist.
+const MAX_STORED_IDS: usize = 64;
+
+static SESSIONS: InsertStatement = InsertStatement::new(
+    "INSERT INTO sessions (serial, id, owner, title, meta, created, touched, epoch, records)",
+    9,
+);
+
+static RUNS: InsertStatement = InsertStatement::new(
+    "INSERT INTO runs (serial, id, session, epoch, key, started, agent, model, last, chain, holder, \
+     fence, lease_until, ended_at, ended, summary)",
+    16,
+);
+
+static RECORDS: InsertStatement = InsertStatement::new(
+    "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at, seal)",
+    9,
+);
 
 /// An existing session.
 struct SessionCounters {
@@ -37,7 +56,7 @@ struct PlannedRun<'a> {
     epoch: i64,
     /// The number of records of its session, if that is new.
     new_session: Option<i64>,
-    log: Vec<RawEvent>,
+    log: LogText,
     records: Vec<(u64, &'a NewRecord)>,
 }
 
@@ -45,8 +64,10 @@ struct PlannedRun<'a> {
 struct PlannedRuns<'a> {
     now: u64,
     runs: Vec<PlannedRun<'a>>,
-    /// The ids of these runs and of their sessions.
+    /// The ids of these runs, of earlier ones of the same call, and of their sessions.
     ids: HashSet<&'a str>,
+    stored_runs: StoredIds,
+    stored_sessions: StoredIds,
     last_run: i64,
     last_session: i64,
 }
@@ -59,10 +80,22 @@ pub(super) fn write_runs(
 ) -> SqliteResult<Vec<Result<FinalizeResult>>> {
     let connection = context.connection;
     let mut results = Vec::with_capacity(runs.len());
+    let run_ids = runs.iter().map(|run| run.whole.run.id.as_str());
+    let session_ids = runs.iter().map(|run| run.whole.session.id.as_str());
     let mut planned = PlannedRuns {
         now,
         runs: Vec::with_capacity(runs.len().min(MAX_TOGETHER)),
-        ids: HashSet::new(),
+        ids: HashSet::with_capacity(2 * runs.len()),
+        stored_runs: StoredIds::between(
+            connection,
+            "SELECT id FROM runs WHERE id BETWEEN ?1 AND ?2 LIMIT ?3",
+            run_ids,
+        )?,
+        stored_sessions: StoredIds::between(
+            connection,
+            "SELECT id FROM sessions WHERE id BETWEEN ?1 AND ?2 LIMIT ?3",
+            session_ids,
+        )?,
         last_run: last_serial(connection, "SELECT max(serial) FROM runs")?,
         last_session: last_serial(connection, "SELECT max(serial) FROM sessions")?,
     };
@@ -87,6 +120,10 @@ impl<'a> PlannedRuns<'a> {
         self.ids.contains(&*run.id) || self.ids.contains(&*session.id)
     }
 
+    fn may_exist(&self, stored: &StoredIds, id: &str) -> bool {
+        stored.may_have(id) || self.ids.contains(id)
+    }
+
     /// Makes all checks, and plans the rows. After an error nothing is planned or written.
     fn plan(
         &mut self,
@@ -95,16 +132,20 @@ impl<'a> PlannedRuns<'a> {
     ) -> SqliteResult<FinalizeResult> {
         let connection = context.connection;
         let WholeRun { session, run, closing } = &*encoded.whole;
-        let known = find_session(connection, &encoded.whole)?;
+        let known = match self.may_exist(&self.stored_sessions, &session.id) {
+            true => find_session(connection, &encoded.whole)?,
+            false => None,
+        };
         // No session has the row number 0.
         let serial = known.as_ref().map_or(0, |known| known.serial);
-        if (run.key.is_some() || runs::exists(connection, &run.id)?)
+        let may_exist = self.may_exist(&self.stored_runs, &run.id);
+        if (run.key.is_some() || (may_exist && runs::exists(connection, &run.id)?))
             && let Some(known) = runs::find_existing(connection, serial, run)?
         {
             return Ok(FinalizeResult::AlreadyEnded(known));
         }
         let epoch = known.as_ref().map_or(1, |known| known.epoch + 1);
-        let log = encoded.log(unsigned(epoch), self.now)?;
+        let log = encoded.log_text(unsigned(epoch), self.now)?;
         let existing = match &known {
             Some(known) => {
                 sessions::find_existing_records(connection, known.serial, &closing.records)?
@@ -129,7 +170,7 @@ impl<'a> PlannedRuns<'a> {
         };
         self.last_run += 1;
         self.ids.extend([run.id.as_str(), session.id.as_str()]);
-        let last = log.last().map_or(1, |event| event.seq);
+        let last = log.head.last;
         self.runs.push(PlannedRun {
             encoded,
             serial: self.last_run,
@@ -148,18 +189,15 @@ impl<'a> PlannedRuns<'a> {
         self.insert_sessions(connection)?;
         self.insert_runs(connection)?;
         self.insert_records(connection)?;
-        let logs = self.runs.iter().map(|run| (run.serial, run.log.as_slice()));
+        let logs = self.runs.iter().map(|run| (run.serial, &run.log));
         event_rows::insert_logs(connection, logs)?;
         self.runs.clear();
-        self.ids.clear();
         Ok(())
     }
 
     fn insert_sessions(&self, connection: &Connection) -> SqliteResult<()> {
-        let insert = "INSERT INTO sessions (serial, id, owner, title, meta, created, touched, \
-                      epoch, records)";
         let new = self.runs.iter().filter_map(|run| run.new_session.map(|records| (run, records)));
-        let mut rows = RowInserter::new(connection, insert, 9, new.clone().count());
+        let mut rows = RowInserter::new(connection, &SESSIONS, new.clone().count());
         let now = signed(self.now);
         for (run, records) in new {
             let new = &run.encoded.whole.session;
@@ -180,12 +218,9 @@ impl<'a> PlannedRuns<'a> {
 
     /// Inserts runs with their ends.
     fn insert_runs(&self, connection: &Connection) -> SqliteResult<()> {
-        let insert = "INSERT INTO runs (serial, id, session, epoch, key, started, agent, model, \
-                      last, chain, holder, fence, lease_until, ended_at, ended, summary)";
-        let mut rows = RowInserter::new(connection, insert, 16, self.runs.len());
+        let mut rows = RowInserter::new(connection, &RUNS, self.runs.len());
         for PlannedRun { encoded, serial, session, epoch, log, .. } in &self.runs {
             let (new, now) = (&encoded.whole.run, self.now);
-            let last = log.last();
             rows.add(&[
                 serial,
                 &new.id,
@@ -195,9 +230,10 @@ impl<'a> PlannedRuns<'a> {
                 &signed(new.at.unwrap_or(now)),
                 &new.start.agent.as_deref(),
                 &new.start.model.as_deref(),
-                &signed(last.map_or(1, |event| event.seq)),
-                &last.map(|event| &event.chain[..]),
-                &new.owner,
+                &signed(log.head.last),
+                &log.head.chain,
+                // A run that has ended has no lease.
+                &"",
                 &1,
                 &signed(now.saturating_add(new.ttl)),
                 &signed(encoded.ended_at().unwrap_or(now)),
@@ -209,10 +245,8 @@ impl<'a> PlannedRuns<'a> {
     }
 
     fn insert_records(&self, connection: &Connection) -> SqliteResult<()> {
-        let insert =
-            "INSERT INTO records (session, ordinal, id, parent, run, kind, body, at, seal)";
         let count = self.runs.iter().map(|run| run.records.len()).sum();
-        let mut rows = RowInserter::new(connection, insert, 9, count);
+        let mut rows = RowInserter::new(connection, &RECORDS, count);
         for run in &self.runs {
             for (ordinal, record) in &run.records {
                 rows.add(&[
@@ -229,6 +263,34 @@ impl<'a> PlannedRuns<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The ids that a table has between the first and the last one of a batch. New ids sort by time, so
+/// there is mostly none, and one look replaces one for each id.
+struct StoredIds {
+    /// `None` if there are too many: then each id is looked up.
+    found: Option<HashSet<String>>,
+}
+
+impl StoredIds {
+    fn between<'i>(
+        connection: &Connection,
+        sql: &'static str,
+        ids: impl Iterator<Item = &'i str> + Clone,
+    ) -> SqliteResult<StoredIds> {
+        let (Some(first), Some(last)) = (ids.clone().min(), ids.max()) else {
+            return Ok(StoredIds { found: Some(HashSet::new()) });
+        };
+        let mut statement = connection.prepare_cached(sql)?;
+        let limit = row::limit(MAX_STORED_IDS + 1);
+        let rows = statement.query_map(params![first, last, limit], |row| row.get(0))?;
+        let found: HashSet<String> = rows.collect::<rusqlite::Result<_>>()?;
+        Ok(StoredIds { found: (found.len() <= MAX_STORED_IDS).then_some(found) })
+    }
+
+    fn may_have(&self, id: &str) -> bool {
+        self.found.as_ref().is_none_or(|found| found.contains(id))
     }
 }
 

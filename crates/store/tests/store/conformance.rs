@@ -128,6 +128,7 @@ suite! {
     whole {
         a_whole_run_equals_a_run_stored_step_by_step
         a_repeated_whole_run_is_stored_once
+        stored_runs_are_found_among_many_new_ones
         a_whole_run_follows_earlier_runs
         many_whole_runs_are_stored_at_once
         a_refused_whole_run_leaves_nothing_behind

@@ -196,6 +196,39 @@ pub(crate) async fn many_whole_runs_are_stored_at_once(store: Arc<impl ArchiveSt
     assert_eq!(store.examine().await.expect("examined"), [""; 0]);
 }
 
+pub(crate) async fn stored_runs_are_found_among_many_new_ones(store: Arc<impl ArchiveStore>) {
+    // Few and many between the first and the last id of a call.
+    for stored in [0, 3, 100] {
+        let session = |at: u64| format!("s{stored}-{}", at % 7);
+        let run = |at: u64| unnumbered(whole(&session(at), &format!("r{stored}-{at}")));
+        for result in store.put_whole_runs((0..stored).map(run).collect()).await {
+            assert!(matches!(result, Ok(FinalizeResult::Recorded(_))), "{result:?}");
+        }
+        // In another order, and each twice.
+        let ids: Vec<u64> = (0..stored + 20).rev().flat_map(|at| [at, at]).collect();
+        let results = store.put_whole_runs(ids.iter().map(|at| run(*at)).collect()).await;
+        for (index, (at, result)) in ids.iter().zip(results).enumerate() {
+            let is_new = *at >= stored && index % 2 == 0;
+            match result.expect("an answer") {
+                FinalizeResult::Recorded(row) if is_new => {
+                    assert_eq!((row.id, row.session), (format!("r{stored}-{at}"), session(*at)));
+                }
+                FinalizeResult::AlreadyEnded(row) if !is_new => {
+                    assert_eq!(row, current(&*store, &format!("r{stored}-{at}")).await);
+                }
+                other => panic!("{stored} {at}: {other:?}"),
+            }
+        }
+        let mut runs = 0;
+        for number in 0..7 {
+            let row = store.session(&session(number)).await.expect("an answer");
+            runs += row.expect("a session").epoch;
+        }
+        assert_eq!(runs, stored + 20);
+    }
+    assert_eq!(store.examine().await.expect("examined"), [""; 0]);
+}
+
 pub(crate) async fn a_refused_whole_run_leaves_nothing_behind(store: Arc<impl ArchiveStore>) {
     put_new_run(&*store, whole("mine", "r0")).await;
     type Change = fn(&mut WholeRun);
