@@ -153,3 +153,55 @@ async fn a_retry_is_sent_to_the_node_that_has_the_reply() {
     let retry = SessionQuery { retry_mark: RetryMark::Retry, ..chain(&[7]) };
     drop(acquire(&one, retry).await);
 }
+
+/// Says in the store that a live agent of its node belongs to a session, once that is released.
+async fn give_agent(store: &AnyStore, session: &str) {
+    let entry = loop {
+        let entry = store.entries(vec![session_key(session)]).await.expect("entries").pop();
+        match entry.filter(|entry| entry.holder.is_none()) {
+            Some(entry) => break entry,
+            None => sleep(Duration::from_millis(1)).await,
+        }
+    };
+    let mut state: serde_json::Value = serde_json::from_slice(&entry.value).expect("JSON");
+    assert_eq!(state["has_agent"], false, "{state}");
+    state["has_agent"] = true.into();
+    let value = state.to_string().into_bytes();
+    let entry = EntryWrite { key: entry.key, value, link: entry.link, ttl: HOLD_MILLIS };
+    store.write_entries(None, vec![entry]).await.expect("written");
+}
+
+#[tokio::test]
+async fn a_request_for_a_live_agent_is_sent_to_its_node_while_that_is_alive() {
+    let store = store().await;
+    let (one, two) = (join(&store, "one").await, join(&store, "two").await);
+    one.listen_at("127.0.0.1:4177".parse().expect("an address")).await;
+    let mut first = acquire(&one, chain(&[1])).await;
+    first.commit_reply(2, &[], None, None);
+    let id = first.session().clone();
+    drop(first);
+    give_agent(&store, &id).await;
+    let next = chain(&[1, 2, 3]);
+    let claimed = two.claim(next, true).await.expect("an answer");
+    assert!(
+        matches!(&claimed, SessionMatch::Elsewhere(to) if to == "127.0.0.1:4177"),
+        "{claimed:?}"
+    );
+    // Its own node serves it.
+    assert_eq!(acquire(&one, next).await.session(), &id);
+    give_agent(&store, &id).await;
+    // What was forwarded is not forwarded again: the agent starts anew from the history.
+    let SessionMatch::Acquired(here) = two.claim(next, false).await.expect("an answer") else {
+        panic!("forwarded twice")
+    };
+    assert_eq!(here.session(), &id);
+    drop(here);
+    // The same once its node is gone: nothing holds a request back.
+    let mut first = acquire(&one, chain(&[50])).await;
+    first.commit_reply(51, &[], None, None);
+    let id = first.session().clone();
+    drop(first);
+    give_agent(&store, &id).await;
+    kill(&one).await;
+    assert_eq!(acquire(&two, chain(&[50, 51, 52])).await.session(), &id);
+}
