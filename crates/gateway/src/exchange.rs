@@ -458,6 +458,7 @@ fn recording_start<'a>(
 ) -> RecordingStart<'a> {
     RecordingStart {
         session: session_guard.session(),
+        match_kind: session_guard.match_kind(),
         forked: session_guard.forked_from(),
         owner: &request.caller.owner,
         request: &request.id,

@@ -43,7 +43,7 @@ use crate::{
     config::{self, ContentRecording, GuardMode},
     metrics::{DroppedItem, Metrics},
     ordered_id::{OrderedId, unix_millis},
-    session::{SessionHead, SharedRun},
+    session::{SessionHead, SessionMatchKind, SharedRun},
 };
 use live_text::LiveText;
 use open_run::LEASE_MILLIS;
@@ -86,6 +86,8 @@ struct RecorderShared {
 pub struct RecordingStart<'a> {
     /// The session.
     pub session: &'a Arc<str>,
+    /// How it was found.
+    pub match_kind: SessionMatchKind,
     /// The session that its session branched off from.
     pub forked: Option<&'a Arc<str>>,
     /// The owner.
@@ -348,6 +350,7 @@ impl RecorderShared {
             owner: start.owner.clone(),
             model: start.model.clone(),
             agent: start.agent.map(Arc::from),
+            match_kind: start.match_kind,
             forked: start.forked.cloned(),
             format: start.format,
             failed_calls: start.failed_calls.to_vec(),

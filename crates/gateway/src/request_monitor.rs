@@ -169,6 +169,10 @@ pub(crate) fn milliseconds(at: SystemTime) -> u64 {
 
 /// Truncates a client-chosen name.
 fn shorten(text: &str) -> Box<str> {
+    // Counting bytes is enough for nearly all.
+    if text.len() <= MAX_NAME_CHARACTERS {
+        return text.into();
+    }
     match text.char_indices().nth(MAX_NAME_CHARACTERS) {
         Some((end, _)) => text.get(..end).unwrap_or_default().into(),
         None => text.into(),

@@ -7,12 +7,19 @@ use crate::{
     config::{AccessConfig, AccessToken, TokenScope},
 };
 use foxwedge_upstream::{AuthScheme, ClientKey, SecretText};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::Principal;
 
 /// The owner if no tokens are configured.
 const LOCAL_OWNER: &str = "local";
+
+/// Holds only our token.
+const GATEWAY_TOKEN: HeaderName = HeaderName::from_static("x-foxwedge-token");
+/// Where clients send keys of providers.
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const GOOGLE_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
 /// Longer keys are rejected without hashing.
 const MAX_KEY_BYTES: usize = 512;
@@ -29,17 +36,17 @@ pub(super) struct RequestKeys {
 impl RequestKeys {
     /// Removes the keys from the headers. The URL is never searched: URLs end up in logs.
     pub(super) fn take(headers: &mut HeaderMap) -> RequestKeys {
-        let mut take = |name: &str| {
+        let mut take = |name: HeaderName| {
             let value = headers.remove(name);
             value.as_ref().and_then(header_secret)
         };
-        let gateway_token = take("x-foxwedge-token");
-        let bearer = take("authorization").and_then(|key| bearer_token(&key));
+        let gateway_token = take(GATEWAY_TOKEN);
+        let bearer = take(header::AUTHORIZATION).and_then(|key| bearer_token(&key));
         let bearer = bearer.map(|secret| ClientKey { secret, scheme: AuthScheme::Bearer });
         let mut key = |name| take(name).map(|secret| ClientKey { secret, scheme: AuthScheme::Key });
-        let theirs = [bearer, key("x-api-key"), key("x-goog-api-key"), key("api-key")];
-        take("proxy-authorization");
-        take("cookie");
+        let theirs = [bearer, key(X_API_KEY), key(GOOGLE_API_KEY), key(API_KEY)];
+        take(header::PROXY_AUTHORIZATION);
+        take(header::COOKIE);
         RequestKeys { gateway_token, provider_keys: theirs.into_iter().flatten().collect() }
     }
 }

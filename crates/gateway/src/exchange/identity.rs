@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use foxwedge_formats::RequestEnvelope;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128_with_seed};
 
 use crate::{
@@ -15,6 +15,9 @@ use crate::{
     config::ReplayPolicy,
     session::{self, RequestOrigin, RetryMark, SessionIndex, SessionScope, SessionSelector},
 };
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const SDK_RETRY_COUNT: HeaderName = HeaderName::from_static("x-stainless-retry-count");
 
 /// Headers that name a session, by priority.
 const SESSION_HEADERS: [&str; 4] =
@@ -25,6 +28,15 @@ const SESSION_HEADERS: [&str; 4] =
 /// session name is ignored.
 const AGENT_HEADERS: [&str; 4] =
     ["x-claude-code-session-id", "thread-id", "session-id", "agent-session-id"];
+
+/// Whether a request has any of these headers. Most have none, and one look at the names of all its
+/// headers costs less than looking for each.
+fn names_session(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| {
+        let name = name.as_str();
+        SESSION_HEADERS.contains(&name) || AGENT_HEADERS.contains(&name)
+    })
+}
 
 /// The identity of a request.
 pub(super) struct RequestIdentity {
@@ -93,6 +105,9 @@ pub(super) fn issued_name(headers: &HeaderMap) -> Option<&str> {
 
 /// The session name from the headers.
 fn session_name(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    if !names_session(headers) {
+        return Ok(None);
+    }
     let Some(header) = SESSION_HEADERS.into_iter().find(|header| headers.contains_key(*header))
     else {
         return Ok(AGENT_HEADERS.into_iter().find_map(|header| agent_session(headers, header)));
@@ -126,13 +141,13 @@ fn agent_session<'h>(headers: &'h HeaderMap, header: &str) -> Option<&'h str> {
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Option<&[u8]> {
-    let key = headers.get("idempotency-key").map(HeaderValue::as_bytes);
+    let key = headers.get(IDEMPOTENCY_KEY).map(HeaderValue::as_bytes);
     key.filter(|key| !key.is_empty())
 }
 
 /// Whether an SDK marks the request as an automatic retry.
 pub(super) fn is_sdk_retry(headers: &HeaderMap) -> bool {
-    let count = headers.get("x-stainless-retry-count").and_then(|count| count.to_str().ok());
+    let count = headers.get(SDK_RETRY_COUNT).and_then(|count| count.to_str().ok());
     count.and_then(|count| count.trim().parse().ok()).is_some_and(|count: u32| count > 0)
 }
 
@@ -149,6 +164,9 @@ fn fingerprint(request: &GatewayRequest, scope: u128, key: Option<&[u8]>) -> u12
     };
     if let Some(key) = key {
         add(0, key);
+    }
+    if !names_session(&request.headers) {
+        return xxh3_128_with_seed(&request.body, xxh3_64(&context));
     }
     for (at, header) in (1..).zip(SESSION_HEADERS.into_iter().chain(AGENT_HEADERS)) {
         for value in request.headers.get_all(header) {

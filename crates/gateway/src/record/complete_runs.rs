@@ -4,9 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use foxwedge_run::Outcome;
-use foxwedge_store::{
-    self as store, FinalizeResult, NewRun, NewSession, Store, StoreError, WholeRun,
-};
+use foxwedge_store::{self as store, FinalizeResult, NewRun, Store, StoreError, WholeRun};
 
 use super::{
     open_run::drop_optional_content,
@@ -16,7 +14,7 @@ use super::{
         SessionWriter, head_records, log_request_end, log_request_start, new_session,
     },
 };
-use crate::metrics::DroppedItem;
+use crate::{metrics::DroppedItem, session::SessionMatchKind};
 
 /// Counts the commands at the front that belong to complete requests, each a run of its own from
 /// start to end.
@@ -80,7 +78,8 @@ fn first_run(commands: &[RecordCommand]) -> Option<&Arc<str>> {
 
 /// A run between its start and its end.
 struct RunInProgress {
-    session: NewSession,
+    start: RequestStart,
+    session: Arc<str>,
     run: NewRun,
     log: RunLog,
 }
@@ -126,11 +125,11 @@ impl SessionWriter {
         self.store_runs(runs).await;
     }
 
-    fn begin_complete_run(&self, session: &Arc<str>, start: RequestStart) -> RunInProgress {
-        let (session, run) = (new_session(session, &start), self.new_run(session, &start));
+    fn begin_complete_run(&self, session: &Arc<str>, mut start: RequestStart) -> RunInProgress {
+        let run = self.new_run(session, &start);
         let mut log = RunLog::new(&start.run, start.at, run.start.clone());
-        log_request_start(&mut log, start);
-        RunInProgress { session, run, log }
+        log_request_start(&mut log, &mut start);
+        RunInProgress { start, session: session.clone(), run, log }
     }
 
     fn finish_complete_run(
@@ -139,8 +138,16 @@ impl SessionWriter {
         end: RequestEnd,
         completeness: RecordCompleteness,
     ) -> WholeRun {
-        let RunInProgress { session, run, mut log } = in_progress;
-        let (at, records) = (end.at, head_records(&end));
+        let RunInProgress { start, session, run, mut log } = in_progress;
+        let at = end.at;
+        // No other process knows a session that was made for its first request.
+        let (session, records) = match start.match_kind {
+            SessionMatchKind::New => (new_session(&session, &start, end.tip), Vec::new()),
+            SessionMatchKind::Named
+            | SessionMatchKind::Reply
+            | SessionMatchKind::Call
+            | SessionMatchKind::Prefix => (new_session(&session, &start, None), head_records(&end)),
+        };
         log_request_end(&mut log, end, completeness);
         // Whatever the state of the machine, the request has ended.
         log.end(at, Some(Outcome::Interrupted), None);

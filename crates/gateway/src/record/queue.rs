@@ -20,6 +20,8 @@ use tokio::{
     time::{Duration, sleep},
 };
 
+use crate::session::SessionMatchKind;
+
 /// How many items may wait. Every request in progress has reserved one.
 pub(super) const QUEUE_CAPACITY: usize = 16_384;
 
@@ -91,6 +93,7 @@ pub(super) struct RequestStart {
     pub(super) owner: Arc<str>,
     pub(super) model: Arc<str>,
     pub(super) agent: Option<Arc<str>>,
+    pub(super) match_kind: SessionMatchKind,
     pub(super) forked: Option<Arc<str>>,
     pub(super) format: Format,
     /// Calls of the run whose results it brings.

@@ -1,6 +1,6 @@
 //! Blocks of a reply, and how they are logged.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use foxwedge_formats::stream::event::BlockStart;
 use foxwedge_run::{CallRef, RawJson, TextUpdate};
@@ -65,8 +65,13 @@ pub(super) fn omitted_text(characters: usize) -> String {
 
 /// A name for the record: short enough, and always the same for the same text.
 pub(super) fn record_name(text: &str) -> Arc<str> {
+    clean_name(text).into()
+}
+
+/// The same, not shared.
+pub(super) fn clean_name(text: &str) -> Cow<'_, str> {
     if text.contains('\0') {
-        return truncate(&text.replace('\0', ""), MAX_NAME_BYTES).into();
+        return truncate(&text.replace('\0', ""), MAX_NAME_BYTES).to_owned().into();
     }
     truncate(text, MAX_NAME_BYTES).into()
 }

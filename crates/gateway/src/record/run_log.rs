@@ -1,7 +1,7 @@
 //! The events of one run, produced by the run machine. It needs no store: new events are taken out
 //! and written by the caller, in steps or all at once.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use foxwedge_formats::model;
 use foxwedge_run::{
@@ -9,12 +9,17 @@ use foxwedge_run::{
     RunStart, RunSummary, RunUsage, SessionMachine,
 };
 
+/// The settings of all machines.
+static SETTINGS: LazyLock<Arc<MachineSettings>> = LazyLock::new(Arc::default);
+
 /// The events of a run that are not written yet.
 #[derive(Debug)]
 pub(super) struct RunLog {
     pub(super) run: Arc<str>,
     machine: SessionMachine,
     pending: Vec<RunEvent>,
+    /// Room for the effects of an event.
+    effects: Vec<RunEffect>,
     end: Option<(RunEnd, RunSummary)>,
     /// Usage of earlier requests of the run.
     total_usage: RunUsage,
@@ -23,13 +28,7 @@ pub(super) struct RunLog {
 impl RunLog {
     /// Starts a log.
     pub(super) fn new(run: &Arc<str>, at: u64, start: RunStart) -> RunLog {
-        let mut log = RunLog {
-            run: run.clone(),
-            machine: SessionMachine::new(MachineSettings::default()),
-            pending: Vec::new(),
-            end: None,
-            total_usage: RunUsage::default(),
-        };
+        let mut log = RunLog::resume(run);
         log.log_event(at, EventPayload::Started(start));
         log
     }
@@ -38,8 +37,9 @@ impl RunLog {
     pub(super) fn resume(run: &Arc<str>) -> RunLog {
         RunLog {
             run: run.clone(),
-            machine: SessionMachine::new(MachineSettings::default()),
+            machine: SessionMachine::new(SETTINGS.clone()),
             pending: Vec::new(),
+            effects: Vec::new(),
             end: None,
             total_usage: RunUsage::default(),
         }
@@ -73,9 +73,9 @@ impl RunLog {
     /// Logs an event. Events after the end are ignored.
     pub(super) fn log_event(&mut self, at: u64, body: EventPayload) {
         let event = RunEvent { at: Some(at), ..RunEvent::new(&self.run, body) };
-        let mut effects = Vec::new();
+        let mut effects = std::mem::take(&mut self.effects);
         self.machine.apply(at, MachineInput::Event(event), &mut effects);
-        for effect in effects {
+        for effect in effects.drain(..) {
             match effect {
                 // The store wrote the start itself.
                 RunEffect::Emit(event) if event.seq > Some(1) => self.pending.push(event),
@@ -88,6 +88,7 @@ impl RunLog {
                 | RunEffect::Warn(_) => {}
             }
         }
+        self.effects = effects;
     }
 
     /// Adds the usage of a request to that of earlier ones.

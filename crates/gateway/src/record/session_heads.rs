@@ -1,5 +1,5 @@
-//! The heads of conversations: one small record after every reply, so that sessions are found again
-//! after a restart.
+//! The heads of conversations, so that sessions are found again after a restart: one small record after
+//! every reply. That of a first reply is mostly among the fields of its session.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use foxwedge_store::{
 use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use crate::session::SessionHead;
+use crate::{ordered_id::push_hex, session::SessionHead};
 
 /// The kind of a head record.
 const HEAD_RECORD_KIND: &str = "tip";
@@ -25,13 +25,26 @@ const RECENT_RECORDS: u64 = 16;
 
 /// The head record of a reply.
 pub(super) fn head_record(run: &str, turn: u32, tip: u128) -> NewRecord {
+    let mut body = String::with_capacity(48);
+    body.push('{');
+    push_tip(&mut body, tip);
+    body.push('}');
     NewRecord {
         id: format!("{HEAD_RECORD_KIND}-{run}-{turn}"),
         parent: None,
         run: Some(run.to_owned()),
         kind: HEAD_RECORD_KIND.to_owned(),
-        body: format!("{{\"tip\":\"{tip:032x}\"}}"),
+        body,
     }
+}
+
+/// Appends the head as a field of a JSON object. A session that was stored with its first reply has it
+/// among its own fields, which saves a record.
+pub(super) fn push_tip(json: &mut String, tip: u128) {
+    json.push_str("\"tip\":\"");
+    push_hex(json, (tip >> 64) as u64, 16);
+    push_hex(json, tip as u64, 16);
+    json.push('"');
 }
 
 /// The heads of sessions that were used within `max_age`, the newest first, each with its age.
@@ -75,7 +88,7 @@ async fn recent_sessions(store: &AnyStore, max_age: Duration, now: u64) -> Resul
         let rows = store.sessions(ListFilter::default(), page).await?;
         let is_full = rows.len() == PAGE_SIZE;
         after = rows.last().map(|row| row.id.clone());
-        found.extend(rows.into_iter().filter(|row| row.touched >= oldest && row.records > 0));
+        found.extend(rows.into_iter().filter(|row| row.touched >= oldest && has_head(row)));
         if !is_full || found.len() >= MAX_SESSIONS {
             break;
         }
@@ -85,16 +98,26 @@ async fn recent_sessions(store: &AnyStore, max_age: Duration, now: u64) -> Resul
     Ok(found)
 }
 
+fn has_head(session: &SessionRow) -> bool {
+    session.records > 0 || session.meta.as_deref().is_some_and(|meta| meta.contains("\"tip\""))
+}
+
 async fn session_head(store: &AnyStore, session: SessionRow) -> Result<Option<SessionHead>> {
     let after = session.records.saturating_sub(RECENT_RECORDS);
-    let records = match store.records(&session.id, after, RECENT_RECORDS as usize).await {
-        Ok(records) => records,
-        // The session was deleted meanwhile, or its records are damaged: it will be a new one then.
-        Err(StoreError::NoSession(_) | StoreError::Corrupt { .. }) => return Ok(None),
-        Err(error) => return Err(error),
+    let records = match session.records {
+        0 => Vec::new(),
+        _ => match store.records(&session.id, after, RECENT_RECORDS as usize).await {
+            Ok(records) => records,
+            // The session was deleted meanwhile, or its records are damaged: it will be a new one then.
+            Err(StoreError::NoSession(_) | StoreError::Corrupt { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        },
     };
     let newest = records.iter().rev().find(|record| record.record.kind == HEAD_RECORD_KIND);
-    let value = newest.and_then(|record| parse_head(&record.record.body));
+    let value = match newest {
+        Some(record) => parse_head(&record.record.body),
+        None => session.meta.as_deref().and_then(parse_head),
+    };
     let session_id: Arc<str> = session.id.as_str().into();
     Ok(value.map(|value| SessionHead { session: session_id, value, at: session.touched }))
 }
@@ -116,7 +139,9 @@ mod tests {
     #[test]
     fn a_head_is_parsed_as_it_was_written() {
         for tip in [0, 1, u128::MAX, 0x0123_4567_89ab_cdef << 60] {
-            assert_eq!(parse_head(&head_record("r", 3, tip).body), Some(tip));
+            let record = head_record("r", 3, tip);
+            assert_eq!(record.body, format!(r#"{{"tip":"{tip:032x}"}}"#));
+            assert_eq!(parse_head(&record.body), Some(tip));
         }
         let long = format!(r#"{{"tip":"{}"}}"#, "0".repeat(33));
         for odd in ["", "{}", r#"{"tip":1}"#, r#"{"tip":"xyz"}"#, &long] {

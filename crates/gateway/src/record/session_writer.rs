@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{
     open_run::{LEASE_MILLIS, OpenRun, RunOwnership},
     queue::{RecordCommand, RecordCompleteness, RequestEnd, RequestOutcome, RequestStart},
-    reply_block::record_name,
+    reply_block::{clean_name, record_name},
     run_log::RunLog,
     session_heads, tool_results, unix_millis,
 };
@@ -121,7 +121,7 @@ impl SessionWriter {
         &self,
         session: &Arc<str>,
         open_run: Option<Box<OpenRun>>,
-        start: RequestStart,
+        mut start: RequestStart,
     ) -> Option<Box<OpenRun>> {
         let mut open_run = match open_run {
             Some(open_run) => open_run,
@@ -133,7 +133,7 @@ impl SessionWriter {
                 }
             },
         };
-        log_request_start(&mut open_run.log, start);
+        log_request_start(&mut open_run.log, &mut start);
         Some(open_run)
     }
 
@@ -195,7 +195,7 @@ impl SessionWriter {
 
     /// Creates or finds a session. Returns whether it belongs to the caller.
     async fn create_session(&self, session: &Arc<str>, start: &RequestStart) -> Result<bool> {
-        let new_session_row = new_session(session, start);
+        let new_session_row = new_session(session, start, None);
         let row = retry_unavailable(|| self.store.create_session(new_session_row.clone())).await?;
         if *row.owner != *start.owner {
             return Ok(false);
@@ -213,25 +213,35 @@ impl SessionWriter {
     }
 }
 
-/// The session of a request, if it has to be created.
-pub(super) fn new_session(session: &Arc<str>, start: &RequestStart) -> NewSession {
-    let agent = start.agent.as_deref().map(record_name);
-    let model = record_name(&start.model);
-    let title = match agent {
-        Some(agent) => format!("{model} · {agent}"),
-        None => model.to_string(),
-    };
+/// The session of a request, if it has to be created; `tip`: the digest after its first reply.
+pub(super) fn new_session(
+    session: &Arc<str>,
+    start: &RequestStart,
+    tip: Option<u128>,
+) -> NewSession {
+    let mut title = clean_name(&start.model).into_owned();
+    if let Some(agent) = start.agent.as_deref() {
+        title.extend([" · ", &clean_name(agent)]);
+    }
     // Formatted as text and not as a JSON tree, since this runs for every request. Format names
     // need no escapes.
-    let forked = start.forked.as_deref().map_or(Value::Null, Value::from);
-    let format = start.format.name();
-    let meta =
-        format!("{{\"forked_from\":{forked},\"format\":\"{format}\",\"source\":\"gateway\"}}");
+    let mut meta = String::with_capacity(128);
+    meta.push_str("{\"forked_from\":");
+    match start.forked.as_deref() {
+        Some(forked) => meta.push_str(&Value::from(forked).to_string()),
+        None => meta.push_str("null"),
+    }
+    meta.extend([",\"format\":\"", start.format.name(), "\",\"source\":\"gateway\""]);
+    if let Some(tip) = tip {
+        meta.push(',');
+        session_heads::push_tip(&mut meta, tip);
+    }
+    meta.push('}');
     NewSession { id: session.to_string(), owner: start.owner.to_string(), title, meta: Some(meta) }
 }
 
 /// Logs the tool results and annotations of a request.
-pub(super) fn log_request_start(log: &mut RunLog, start: RequestStart) {
+pub(super) fn log_request_start(log: &mut RunLog, start: &mut RequestStart) {
     let results = match &start.body {
         Some((body, format)) => {
             tool_results::with_content(&start.answered_calls, &start.failed_calls, body, *format)
@@ -241,7 +251,8 @@ pub(super) fn log_request_start(log: &mut RunLog, start: RequestStart) {
     results
         .into_iter()
         .for_each(|result| log.log_event(start.at, EventPayload::ToolResult(result)));
-    start.annotations.into_iter().for_each(|card| log.log_event(start.at, card));
+    start.body = None;
+    start.annotations.drain(..).for_each(|card| log.log_event(start.at, card));
 }
 
 /// The log of a run, if it is the open one.

@@ -69,6 +69,10 @@ impl Bench {
             results.iter().map(|id| Arc::from(id.trim_end_matches('!'))).collect();
         self.recorder.start_request(RecordingStart {
             session: &session.into(),
+            match_kind: match session.starts_with("new-") && results.is_empty() {
+                true => SessionMatchKind::New,
+                false => SessionMatchKind::Named,
+            },
             forked: None,
             owner: &"ann".into(),
             request: &"q-1".into(),

@@ -38,6 +38,9 @@ const BEDROCK_STREAM: &str = "application/vnd.amazon.eventstream";
 const RETURNED_HEADERS: [&str; 4] =
     ["content-type", "retry-after", "retry-after-ms", "x-should-retry"];
 
+/// The id that an upstream gave the request.
+const UPSTREAM_REQUEST_ID: HeaderName = HeaderName::from_static("x-upstream-request-id");
+
 /// Prefixes of further returned headers: limits, times and costs of providers and gateways.
 const RETURNED_PREFIXES: [&str; 7] = [
     "x-ratelimit-",
@@ -147,13 +150,11 @@ pub fn response_headers(upstream_headers: &HeaderMap, converted: bool) -> Header
     for (name, value) in upstream_headers {
         let name = match name.as_str() {
             _ if hop.contains(name) => continue,
-            "x-request-id" | "request-id" => "x-upstream-request-id",
-            name if is_returned(name, converted) => name,
+            "x-request-id" | "request-id" => UPSTREAM_REQUEST_ID,
+            text if is_returned(text, converted) => name.clone(),
             _ => continue,
         };
-        if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
-            out.append(name, value.clone());
-        }
+        out.append(name, value.clone());
     }
     out
 }

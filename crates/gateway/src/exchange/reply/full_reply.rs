@@ -97,7 +97,7 @@ fn convert_body(
 ) -> Option<ConvertedBody> {
     let prepared = reply.routed_request;
     let (from, to) = (prepared.format, reply.request.endpoint.format());
-    let options = convert::ConversionOptions {
+    let options = || convert::ConversionOptions {
         model: (from != to || !is_stream).then(|| prepared.requested_model.to_string()),
         renamed_tools: prepared.guarded.names.clone(),
         seed: reply.request.id.to_string(),
@@ -111,11 +111,11 @@ fn convert_body(
             CollectedEnding::Failed(failure) => ModelResponse::Error(failure),
             CollectedEnding::Truncated => return None,
         };
-        convert::decoded_response(outcome, to, &options).body.into()
+        convert::decoded_response(outcome, to, &options()).body.into()
     } else if from == to && !prepared.stream {
         bytes
     } else {
-        convert::response(std::str::from_utf8(&bytes).ok()?, from, to, &options).ok()?.body.into()
+        convert::response(std::str::from_utf8(&bytes).ok()?, from, to, &options()).ok()?.body.into()
     };
     // What the client gets: with the ids and names that it will send back.
     let outcome = decode_reply(std::str::from_utf8(&body).ok()?, to).ok()?.outcome;

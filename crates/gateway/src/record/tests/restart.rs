@@ -17,6 +17,14 @@ async fn sessions_are_found_by_their_newest_reply() {
     let (old, new) = (u128::MAX - 5, 0x1234_u128);
     whole(bench.begin("ended", &[], ""), "one", &[], old);
     whole(bench.begin("ended", &[], ""), "two", &[], new);
+    // New ones have the head of their first reply among their own fields.
+    whole(bench.begin("new-1", &[], ""), "one", &[], old);
+    whole(bench.begin("new-2", &[], ""), "one", &[], old);
+    bench.flush().await;
+    let session = bench.store.session("new-2").await.expect("a store").expect("a session");
+    assert_eq!(session.records, 0, "{session:?}");
+    whole(bench.begin("new-2", &["a"], ""), "two", &[], new);
+    bench.begin("new-3", &[], "").fail_with_status(StatusCode::BAD_GATEWAY);
     // One whose run waits for results, and one whose reply was cut off.
     whole(bench.begin("waits", &[], ""), "", &[("a", "{}")], old);
     whole(bench.begin("broken", &[], ""), "one", &[], 7);
@@ -28,7 +36,7 @@ async fn sessions_are_found_by_their_newest_reply() {
     let mut found: Vec<(String, u128)> =
         heads.iter().map(|(head, _)| (head.session.to_string(), head.value)).collect();
     found.sort();
-    let expected = [("broken", 7), ("ended", new), ("waits", old)];
+    let expected = [("broken", 7), ("ended", new), ("new-1", old), ("new-2", new), ("waits", old)];
     assert_eq!(found, expected.map(|(session, value)| (session.to_owned(), value)));
     assert!(heads.iter().all(|(_, age)| *age < Duration::from_secs(60)));
     let times: Vec<u64> = heads.iter().map(|(head, _)| head.at).collect();
