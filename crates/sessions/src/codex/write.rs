@@ -36,6 +36,8 @@ pub(crate) struct CodexOrdinals {
     last: Option<u64>,
     /// The last record that stays.
     record: Option<u32>,
+    /// The first record of the conversation. A new first record goes before it.
+    first: Option<u32>,
 }
 
 impl CodexOrdinals {
@@ -53,12 +55,21 @@ impl CodexOrdinals {
         };
         let goes = |record: u32| edits.changed.get(&record).is_some_and(Vec::is_empty);
         let last = whole().find(|(at, _)| !goes(*at)).map(|(at, _)| at);
-        CodexOrdinals { last: whole().find_map(|(_, record)| number(record.span)), record: last }
+        let first = session.chain.records.iter().min().copied();
+        CodexOrdinals {
+            last: whole().find_map(|(_, record)| number(record.span)),
+            record: last,
+            first,
+        }
     }
 
     /// The number of a new record that follows `anchor`, or is the first one.
     pub(crate) fn next(&mut self, anchor: Option<u32>) -> Option<u64> {
-        if anchor < self.record {
+        let is_followed = match anchor {
+            Some(_) => anchor < self.record,
+            None => self.first <= self.record,
+        };
+        if is_followed {
             return None;
         }
         self.last = self.last.and_then(|last| last.checked_add(1));

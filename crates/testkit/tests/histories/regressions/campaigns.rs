@@ -146,6 +146,27 @@ fn results_beside_the_path_were_read_in_another_order_than_their_links_say() {
 }
 
 #[test]
+fn a_codex_file_ended_in_a_record_without_a_number() {
+    let meta = json!({"ordinal": 0, "type": "session_meta", "payload": {
+        "id": "01a1dd00-0000-7000-8000-000000000001", "cwd": "/src", "cli_version": "0.166.0"}});
+    let message = |ordinal: u64, payload: Value| json!({"ordinal": ordinal, "type": "response_item", "payload": payload});
+    let empty = json!({"type": "message", "role": "user"});
+    let text = json!([{"type": "output_text", "text": "hello"}]);
+    let reply = json!({"type": "message", "role": "assistant", "content": text});
+    for records in [
+        vec![meta.clone(), message(1, empty.clone())],
+        vec![meta, message(1, empty), message(2, reply)],
+    ] {
+        let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
+        let policy = Policy { allow_unsafe: true, ..Policy::default() };
+        let case = session::case(1, SessionAgent::Codex, policy, 0);
+        let verdict =
+            session::judge(&case, SessionAgent::Codex, lines.as_bytes(), &mut LawTally::default());
+        assert_eq!(verdict, Ok(()), "{lines}");
+    }
+}
+
+#[test]
 fn a_copy_of_a_record_of_pi_hid_a_result_that_is_not_on_the_path() {
     let message = |id: &str, parent: &str, message: Value| json!({"type": "message", "id": id, "parentId": parent, "message": message});
     let call = |id: &str| json!({"type": "toolCall", "id": id, "name": "f", "arguments": {}});
