@@ -427,6 +427,17 @@ impl<'a> Draft<'a> {
         self.messages.iter().flat_map(|message| self.parts_of(message))
     }
 
+    /// Whether a message holds reasoning and nothing else.
+    pub(crate) fn holds_only_reasoning(&self, message: &Message) -> bool {
+        let parts = self.parts_of(message);
+        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Reasoning(_)))
+    }
+
+    /// Whether an answer that is a block of this message is in the wrong role.
+    pub(crate) fn is_misplaced_answer(&self, message: usize) -> bool {
+        self.layout() == MessageLayout::Blocks && !self.messages[message].role.is_user()
+    }
+
     /// Whether a message holds client calls.
     pub fn has_calls(&self, message: &Message) -> bool {
         self.parts_of(message).iter().any(|part| matches!(part.kind, PartKind::Call(_)))

@@ -52,15 +52,14 @@ impl CallPairing {
         CallPairing { unknown_turns: unknown::unknown_turns(draft), ..CallPairing::default() }
     }
 
-    /// Whether a call has no result and needs one. A call that the model does not wait for needs
-    /// none; without an id it only needs the id.
+    /// Whether a call has no result and needs one.
     pub(crate) fn needs_result(&self, draft: &Draft<'_>, call: usize) -> bool {
         let paired = self.calls[call];
-        let waits = || {
+        let may_stay_open = || {
             let outline = call_at(draft, paired.part());
-            outline.is_some_and(|call| call.id.is_none() && items::is_asynchronous(draft, call))
+            outline.is_some_and(|call| items::may_stay_open(draft, call))
         };
-        paired.answer().is_none() && !waits()
+        paired.answer().is_none() && !may_stay_open()
     }
 
     /// Whether a message belongs to a turn that holds something of an unknown type.

@@ -65,11 +65,11 @@ impl<'d> HostedCalls<'d> {
     }
 }
 
-/// Whether the model does not wait for the output of a call.
-pub(super) fn is_asynchronous(draft: &Draft<'_>, call: &DraftCall<'_>) -> bool {
-    draft.layout() == MessageLayout::Items
-        && !call.typed
-        && matches!(call.family, CallFamily::Function | CallFamily::Custom)
+/// Whether a call needs no output: the model does not wait for it, or the search may be the
+/// provider's.
+pub(super) fn may_stay_open(draft: &Draft<'_>, call: &DraftCall<'_>) -> bool {
+    let families = [CallFamily::Function, CallFamily::Custom, CallFamily::ToolSearch];
+    draft.layout() == MessageLayout::Items && !call.typed && families.contains(&call.family)
 }
 
 /// Matches open calls with outputs of another type: a function output also answers a search. The

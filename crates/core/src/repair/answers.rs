@@ -7,7 +7,7 @@ use super::{
 };
 use crate::sorting::sort_by_key;
 use crate::{
-    draft::{ContentShape, Draft, Message, MessageLayout, PartKind, Role},
+    draft::{ContentShape, Draft, MessageLayout, PartKind, Role},
     pairing::{CallPairing, ResultMatch, call_at},
 };
 
@@ -151,12 +151,8 @@ fn answered_call(pairing: &CallPairing, message: usize) -> usize {
 
 /// The first message of a turn: reasoning that is a separate item belongs to the call after it.
 fn turn_start(draft: &Draft<'_>, turn: usize) -> usize {
-    let is_reasoning = |message: &Message| {
-        let parts = draft.parts_of(message);
-        !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Reasoning(_)))
-    };
     let before = draft.messages.get(..turn).unwrap_or(&[]).iter().rev();
-    turn - before.take_while(|message| is_reasoning(message)).count()
+    turn - before.take_while(|message| draft.holds_only_reasoning(message)).count()
 }
 
 fn quote_message<'a>(

@@ -28,6 +28,10 @@ pub(super) fn order_turns(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let waits = rules.has(406) && rules.has(501) && state.messages.iter().any(only_reasoning);
     if rules.has(406) && !waits {
         demote_system(state);
+        // An empty one is removed before a message is inserted beside it.
+        if state.is_enabled(301) && !found_messages(state, 301).is_empty() {
+            return;
+        }
     }
     if rules.has(402) || rules.has(404) {
         join_neighbors(state, rules);
@@ -122,14 +126,18 @@ pub(super) fn join_turns(state: &mut RepairState<'_, '_>) {
     state.messages.extend(old[next..].iter_mut().filter_map(Option::take));
 }
 
-/// Moves answers before the text that ends the turn of their calls.
+/// Moves answers before the text that ends the turn of their calls, and before the reasoning that
+/// led to this text.
 fn split_item_turns<'a>(state: &mut RepairState<'_, 'a>, draft: &Draft<'a>, pairing: &CallPairing) {
+    let is_reasoning = |at: usize| draft.holds_only_reasoning(&draft.messages[at]);
     let mut old: Vec<Option<RepairedMessage<'a>>> =
         std::mem::take(&mut state.messages).into_iter().map(Some).collect();
     let mut next = 0;
     for turn in &pairing.turns {
         let mut calls = pairing.calls[turn.calls()].iter().peekable();
-        for cut in split_turn::answer_positions(draft, pairing, turn) {
+        for text in split_turn::answer_positions(draft, pairing, turn) {
+            let reasoning = (next..text).rev().take_while(|&at| is_reasoning(at)).count();
+            let cut = text - reasoning;
             state.messages.extend(old[next..cut].iter_mut().filter_map(Option::take));
             next = cut;
             let mut answers = Vec::new();

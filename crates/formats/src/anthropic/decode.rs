@@ -57,7 +57,7 @@ pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'
             let signature =
                 read_text(block.get("signature")).filter(|signature| !signature.is_empty());
             reasoning_part(
-                read_text(block.get("thinking"))?,
+                read_text(block.get("thinking")).unwrap_or_default(),
                 signature.map_or(ReasoningSignature::Unsigned, ReasoningSignature::Signed),
             )
         }

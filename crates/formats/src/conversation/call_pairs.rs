@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use foxwedge_core as core;
 
-use super::{ContentPart, ModelHistory, ModelRole};
+use super::{ContentPart, ModelHistory, ModelMessage, ModelRole};
 
 /// Position of a part in a history.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -36,7 +36,7 @@ pub(crate) struct PartNumbering {
 impl PartNumbering {
     fn of(history: &ModelHistory<'_>) -> PartNumbering {
         let mut parts = 0;
-        let first = |message: &super::ModelMessage<'_>| {
+        let first = |message: &ModelMessage<'_>| {
             let first = parts;
             parts += message.parts.len();
             first
@@ -64,10 +64,17 @@ impl CallPairs {
         let mut builder = core::DraftBuilder::new("", core::Format::Gemini);
         let mut positions = Vec::with_capacity(numbering.len());
         let shared = ids_of_both_families(history);
+        let mut interrupted = false;
         for (message_index, message) in history.messages.iter().enumerate() {
             for (part_index, part) in message.parts.iter().enumerate() {
                 positions.push(PartIndex { message: message_index, part: part_index });
                 builder.push_part(core::Span::NOWHERE, outline_part(part.content(), &shared));
+            }
+            // A run of items is one message: other items stand between calls of one turn.
+            let next = history.messages.get(message_index + 1);
+            if next.is_some_and(|next| is_item_of_model(message) && is_item_of_model(next)) {
+                interrupted |= holds_calls(message) && !next.is_some_and(holds_calls);
+                continue;
             }
             let role = match message.role {
                 ModelRole::Assistant => core::Role::Assistant,
@@ -107,7 +114,7 @@ impl CallPairs {
         CallPairs {
             places: numbering,
             partners,
-            complete: all_in_place && has_expected_roles(history),
+            complete: all_in_place && !interrupted && has_expected_roles(history),
         }
     }
 
@@ -124,6 +131,16 @@ impl CallPairs {
     pub(crate) fn places(&self) -> &PartNumbering {
         &self.places
     }
+}
+
+/// Whether a message is an item that the model made, in a format whose messages are single items.
+fn is_item_of_model(message: &ModelMessage<'_>) -> bool {
+    let layout = message.wire().map(core::Format::layout);
+    message.role == ModelRole::Assistant && layout == Some(core::MessageLayout::Items)
+}
+
+fn holds_calls(message: &ModelMessage<'_>) -> bool {
+    message.parts.iter().any(|part| matches!(part.content(), ContentPart::ToolCall(_)))
 }
 
 /// Whether all calls have the assistant role, and all results the user role.
@@ -201,7 +218,7 @@ fn outline_part<'a>(content: &'a ContentPart<'_>, shared: &HashSet<&str>) -> cor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::{ModelMessage, ModelPart, ToolCallPart, ToolResultPart};
+    use crate::conversation::{ModelPart, ToolCallPart, ToolResultPart};
     use foxwedge_core::CallFamily;
 
     /// `a` is an assistant message with its calls, `u` a user message with its results. A call or
@@ -268,5 +285,21 @@ mod tests {
             }
             assert_eq!(found.join(" "), expected, "{shape}");
         }
+    }
+
+    #[test]
+    fn items_between_calls_of_one_turn_do_not_change_the_order_of_their_results() {
+        let source = r#"[{"type":"user_input","content":"go"},
+            {"type":"function_call","id":"c","name":"one","arguments":{}},
+            {"type":"model_output","content":[]},
+            {"type":"function_call","id":"c","name":"two","arguments":{}},
+            {"type":"function_result","call_id":"c","name":"one","result":"1"},
+            {"type":"function_result","call_id":"c","name":"two","result":"2"}]"#;
+        let history = crate::model::decode(source, core::Format::GeminiInteractions).unwrap();
+        let pairs = CallPairs::of(&history);
+        let at = |message| PartIndex { message, part: 0 };
+        assert_eq!(pairs.partner(at(1)), Some(at(4)));
+        assert_eq!(pairs.partner(at(3)), Some(at(5)));
+        assert!(!pairs.is_complete(), "an item interrupts the turn");
     }
 }

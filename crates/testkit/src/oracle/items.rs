@@ -53,7 +53,8 @@ pub(super) fn kind(item: &Value) -> OracleBlockKind {
     match text(item, "type") {
         // An output that names its tool needs no call.
         Some("function_call_output")
-            if text(item, "name").is_some() && text(item, "call_id").is_none() =>
+            if text(item, "name").is_some_and(|name| !name.is_empty())
+                && text(item, "call_id").is_none() =>
         {
             OracleBlockKind::Other
         }
@@ -112,11 +113,16 @@ fn is_hosted(item: &Value) -> bool {
         || place.is_some_and(|place| place != "local")
 }
 
-/// Whether the model does not wait for the output, so that it may come in any later request.
-pub(super) fn goes_on(item: &Value) -> bool {
-    let kinds = ["function_call", "custom_tool_call"];
-    text(item, "type").is_some_and(|kind| kinds.contains(&kind))
-        && field(item, "async") == Some(&Value::Bool(true))
+/// Whether a call may have no output: the model does not wait for it, so that it may come in any
+/// later request, or it is a search that does not say who runs it.
+pub(super) fn may_stay_open(item: &Value) -> bool {
+    match text(item, "type") {
+        Some("function_call" | "custom_tool_call") => {
+            field(item, "async") == Some(&Value::Bool(true))
+        }
+        Some("tool_search_call") => text(item, "execution").is_none(),
+        _ => false,
+    }
 }
 
 /// Excludes provider-run items from the pairs: outputs with the id of a provider-run call, and
@@ -135,7 +141,6 @@ pub(super) fn set_hosted_apart(messages: &mut [OracleMessage<'_>]) {
             continue;
         };
         let own = (family(block.value).to_owned(), id.to_owned());
-        let stated = text(block.value, "execution").is_some();
         block.kind = match block.kind {
             OracleBlockKind::Answer
                 if hosted.iter().any(|it| it.1 == id) && !clients.contains(&own) =>
@@ -143,8 +148,7 @@ pub(super) fn set_hosted_apart(messages: &mut [OracleMessage<'_>]) {
                 OracleBlockKind::Other
             }
             OracleBlockKind::Call
-                if (own.0 == "tool_search_call" && !stated || goes_on(block.value))
-                    && !answered.iter().any(|it| it.1 == id) =>
+                if may_stay_open(block.value) && !answered.iter().any(|it| it.1 == id) =>
             {
                 OracleBlockKind::Other
             }

@@ -21,15 +21,12 @@ pub(super) const RULES: &[OracleRule] = &[
 fn unanswered_call(case: &RuleCase<'_>) -> Vec<String> {
     let open_tail = case.tail_pending && only_answers_follow(case);
     let exempt = |group: usize| open_tail && case.matching.is_last(group);
-    // The output of a call that the model does not wait for may come later; without an id, only the
-    // id is missing.
-    let waits = |call: &MatchedCall<'_>| {
+    let stays_open = |call: &MatchedCall<'_>| {
         let (message, block) = call.position;
         let item = case.reading.messages[message].blocks[block].value;
-        let responses = case.reading.format == TestFormat::Responses;
-        call.id.is_none() && responses && items::goes_on(item)
+        case.reading.format == TestFormat::Responses && items::may_stay_open(item)
     };
-    case.calls(|call| !call.answered && !exempt(call.group) && !waits(call))
+    case.calls(|call| !call.answered && !exempt(call.group) && !stays_open(call))
 }
 
 /// Where the results of a turn with open calls begin, if the tail is pending.

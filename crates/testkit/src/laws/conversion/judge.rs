@@ -155,7 +155,7 @@ impl ConversionTrial<'_> {
 
     /// A truncated document gives an error with a valid position.
     fn total(&self) -> LawVerdict {
-        let mut cut = self.source.len() / 2;
+        let mut cut = self.source.trim_end().len() / 2;
         while !self.source.is_char_boundary(cut) {
             cut += 1;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use foxwedge_core::TailPolicy;
 use serde_json::Value;
 
 use super::judge::{RepairedSession, SessionVerdict, breach, shown_bytes};
@@ -29,15 +30,18 @@ pub(super) fn judge(
     let mut expected = inventory(format, &Value::Array(both));
     expected.answers.retain(|answer| is_real(answer));
     let mut missing = lost(format, &expected, &Value::Array(after.messages.clone()));
-    // Kimi Code takes back the last message of the user, also if that is a quoted result.
-    let takes_back = || {
-        case.agent == Some(SessionAgent::KimiCode)
-            && records_of(&session.fixed).any(|(_, record)| record["type"] == "context.undo")
+    // Kimi Code takes back the last message of the user, also if that is a quoted result. Codex does
+    // so if more turns are taken back than the user began, and the quote is before a running turn.
+    let running = case.policy.tail == TailPolicy::Pending;
+    let takes_back = |record: &Value| match case.agent {
+        Some(SessionAgent::KimiCode) => record["type"] == "context.undo",
+        Some(SessionAgent::Codex) => running && record["payload"]["type"] == "thread_rolled_back",
+        _ => false,
     };
     if !missing.is_empty()
         && (uncovers_hiding(bytes, &session.fixed)
             || uncovers_end(bytes, &session.fixed)
-            || takes_back())
+            || records_of(&session.fixed).any(|(_, record)| takes_back(&record)))
     {
         let hidden = TextInventory { user_texts: missing, ..TextInventory::default() };
         let records = records_of(&session.fixed).map(|(_, record)| record).collect();

@@ -107,7 +107,8 @@ impl DocumentGist {
 
     /// Turns instructions that are not at the beginning into user texts.
     fn sides(&mut self) {
-        let leads = |beat: &&Beat| beat.side() == GistSide::Instructions;
+        let leads =
+            |beat: &&Beat| beat.side() == GistSide::Instructions || matches!(beat, Beat::Other(_));
         let lead = self.beats.iter().take_while(leads).count();
         let lead = if self.leads { lead } else { 0 };
         for beat in self.beats.iter_mut().skip(lead) {

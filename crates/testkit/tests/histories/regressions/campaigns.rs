@@ -99,6 +99,81 @@ fn a_blank_text_beside_a_document_in_one_block_was_expected_to_go() {
     assert_lawful(Format::Bedrock, Profile::Bedrock, OrphanPolicy::Quote, &document);
 }
 
+#[test]
+fn a_result_among_instructions_stayed_where_earlier_messages_are_on_the_server() {
+    for id in [Value::Null, json!("call_7")] {
+        let mut result = json!({"type": "tool_result", "content": "sunny"});
+        if id.is_string() {
+            result["tool_use_id"] = id;
+        }
+        for orphans in [OrphanPolicy::Quote, OrphanPolicy::Drop] {
+            let document = json!({"thread": {"id": "thread_1", "type": "continue"}, "messages": [
+                {"role": "user", "content": []}, {"role": "system", "content": [result]}]});
+            assert_lawful(Format::Anthropic, Profile::Anthropic, orphans, &document);
+        }
+    }
+}
+
+#[test]
+fn reasoning_was_cut_off_from_the_text_that_a_result_was_moved_before() {
+    let document = json!([
+        {"type": "function_call_output", "call_id": "a", "output": "of a"},
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "reasoning", "id": "rs_7", "encrypted_content": "c2VhbA==",
+            "summary": [{"type": "summary_text", "text": "now I can answer"}]},
+        {"type": "message", "id": "msg_7", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": "done", "annotations": []}]}
+    ]);
+    assert_lawful(Format::OpenaiResponses, Profile::Strict, OrphanPolicy::Quote, &document);
+    let steps = json!({"input": [
+        {"type": "function_result", "call_id": "a", "name": "f", "result": "of a"},
+        {"type": "function_call", "id": "a", "name": "f", "arguments": {}},
+        {"type": "thought", "signature": "c2VhbA==", "summary": [{"type": "text", "text": "now"}]},
+        {"type": "model_output", "content": [{"type": "text", "text": "done"}]}
+    ]});
+    assert_lawful(Format::GeminiInteractions, Profile::Strict, OrphanPolicy::Quote, &steps);
+}
+
+#[test]
+fn an_assistant_message_was_inserted_before_a_message_that_was_then_removed_as_empty() {
+    let document = json!([
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": "", "tool_calls": [
+            {"id": "call_8", "type": "custom", "custom": {"name": "edit", "input": "raw"}}]},
+        {"role": "developer", "content": ""}
+    ]);
+    assert_lawful(Format::OpenaiChat, Profile::Strict, OrphanPolicy::Quote, &document);
+    let repaired = fixed(Format::OpenaiChat, &bold(Profile::Strict), &document.to_string());
+    assert!(!repaired.text.contains("Understood."), "{}", repaired.text);
+}
+
+#[test]
+fn a_search_that_may_be_the_provider_s_went_because_an_earlier_output_has_its_id() {
+    let search = json!({"type": "tool_search_call", "call_id": "a", "arguments": {"query": "fox"}});
+    let document = json!([
+        {"type": "tool_search_output", "call_id": "a",
+            "tools": [{"type": "function", "name": "found", "description": "it"}]},
+        {"role": "user", "content": "go"},
+        search
+    ]);
+    let profile = Profile::OpenaiResponses;
+    let unanswered = foxwedge_core::UnansweredPolicy::DropCall;
+    let policy = Policy { orphans: OrphanPolicy::Drop, unanswered, ..bold(profile).policy };
+    let options = foxwedge_core::CheckOptions { policy, ..bold(profile) };
+    let repaired = fixed(Format::OpenaiResponses, &options, &document.to_string());
+    assert!(repaired.text.contains("tool_search_call"), "{}", repaired.text);
+    assert_lawful(Format::OpenaiResponses, profile, OrphanPolicy::Drop, &document);
+}
+
+#[test]
+fn an_output_with_an_empty_name_and_no_id_has_no_call() {
+    let document = json!({"input": [
+        {"role": "user", "content": "go"},
+        {"type": "function_call_output", "name": "", "output": "notice"}]});
+    let profile = Profile::OpenaiResponses;
+    assert_lawful(Format::OpenaiResponses, profile, OrphanPolicy::Drop, &document);
+}
+
 fn reply(id: &str, parent: &str, message: &str, content: Value) -> Value {
     let mut reply = record(id, Some(parent), "assistant", json!([content]));
     reply["message"]["id"] = json!(message);
