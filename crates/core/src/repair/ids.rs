@@ -29,14 +29,16 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
     let illegal = state.is_enabled(203) && (state.policy().allow_unsafe || !any_id);
     let rule = state.options.profile.id_rule();
     let mut assigner = IdAssigner::new(state.input.format, rule);
-    let mut in_history: HashMap<(CallFamily, &str), u32> = HashMap::new();
+    // The turn that uses an id first, and how often it was used so far.
+    let mut in_history: HashMap<(CallFamily, &str), (usize, u32)> = HashMap::new();
     // Calls with their new ids; none where the answer takes the id of its call.
     let mut renamed: Vec<(u32, u16, OptionalText<'static>)> = Vec::new();
-    for turn in &pairing.turns {
+    for (turn_index, turn) in pairing.turns.iter().enumerate() {
         let mut in_turn: HashMap<(CallFamily, &str), u32> = HashMap::new();
         for index in turn.calls() {
             let Some(call) = call_at(&draft, pairing.calls[index].part()) else { continue };
-            // Where an id may occur only once in a history, no other family may use it either.
+            // Where an id may occur only once in a history, no other family may use it in a later
+            // turn either.
             let family = if unique_in_history { CallFamily::Function } else { call.family };
             let Some(old) = call.id.as_deref() else {
                 if missing {
@@ -46,14 +48,13 @@ pub(super) fn rename_ids(state: &mut RepairState<'_, '_>, _: RuleSet) {
                 }
                 continue;
             };
-            let count = |table: &mut HashMap<_, u32>| {
-                let seen = table.entry((family, old)).or_insert(0);
-                *seen += 1;
-                *seen - 1
-            };
-            let turn_count = count(&mut in_turn);
+            let uses = in_turn.entry((call.family, old)).or_insert(0);
+            let turn_count = *uses;
+            *uses += 1;
             let occurrence = if unique_in_history {
-                count(&mut in_history)
+                let (first_turn, uses) = in_history.entry((family, old)).or_insert((turn_index, 0));
+                *uses += 1;
+                if *first_turn == turn_index && turn_count == 0 { 0 } else { *uses - 1 }
             } else if unique_in_turn {
                 turn_count
             } else {

@@ -240,7 +240,12 @@ fn stable_input(case: &LawCase, reading: &OutlinedDocument<'_>, list: &[Value]) 
     let crosses = |at: usize, call: usize| (pairing.calls[call].message() < cut) != (at < cut);
     let late = pairing.answers.iter().any(|answer| match answer.result_match() {
         ResultMatch::Duplicate(call) => crosses(answer.message(), call),
-        ResultMatch::Orphan => false,
+        // Its call may not be found because of something between them that the repair removes.
+        ResultMatch::Orphan => pairing.calls.iter().any(|call| {
+            let id = |part: usize| reading.draft.parts[part].kind.id();
+            (call.message() < cut) != (answer.message() < cut)
+                && id(call.part()).is_some_and(|own| id(answer.part()) == Some(own))
+        }),
         other => other.call().is_some_and(|call| crosses(answer.message(), call)),
     });
     // A real result replaces an empty one or a placeholder, at any position.

@@ -203,7 +203,8 @@ fn as_sent(case: &LawCase, message: &Value) -> Value {
     let shell = message["type"] == "local_shell_call" && case.agent == Some(SessionAgent::Codex);
     match shell {
         true => {
-            let id = [&message["call_id"], &message["id"]].into_iter().find(|id| !id.is_null());
+            let mut ids = [&message["call_id"], &message["id"]].into_iter();
+            let id = ids.find(|id| id.as_str().is_some_and(|id| !id.is_empty()));
             serde_json::json!({"type": "function_call", "call_id": id,
                 "name": "shell", "arguments": "{}"})
         }

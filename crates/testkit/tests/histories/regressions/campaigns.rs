@@ -174,6 +174,18 @@ fn an_output_with_an_empty_name_and_no_id_has_no_call() {
     assert_lawful(Format::OpenaiResponses, profile, OrphanPolicy::Drop, &document);
 }
 
+#[test]
+fn calls_of_two_kinds_with_one_id_in_a_turn_got_new_ids_without_a_finding() {
+    let document = json!([
+        {"type": "function_call", "call_id": "call00009", "name": "f", "arguments": "{}"},
+        {"type": "computer_call", "call_id": "call00009", "action": {"type": "screenshot"}},
+        {"type": "computer_call_output", "call_id": null,
+            "output": {"type": "computer_screenshot", "image_url": "data:image/png;base64,AA=="}},
+        {"type": "function_call_output", "call_id": "call00009", "output": "of f"}
+    ]);
+    assert_lawful(Format::OpenaiResponses, Profile::Strict, OrphanPolicy::Quote, &document);
+}
+
 fn reply(id: &str, parent: &str, message: &str, content: Value) -> Value {
     let mut reply = record(id, Some(parent), "assistant", json!([content]));
     reply["message"]["id"] = json!(message);
