@@ -289,10 +289,12 @@ pub(super) fn old_gemini_list(source: &str) -> Option<usize> {
     if at >= first.end as usize && first.of(source).contains("\"projectHash\"") {
         return None;
     }
-    let start = head.rfind('\n').map_or(0, |at| at + 1);
-    let end = source.get(start..)?.find('\n').map_or(source.len(), |at| start + at);
-    let mut scan = JsonScanner::within(source, Span::new(start, end));
-    if scan.shape() == Ok(JsonShape::Object) && scan.skip().and_then(|_| scan.end()).is_ok() {
+    let end = source.get(at..)?.find('\n').map_or(source.len(), |line_end| at + line_end);
+    let is_record = |line: &str| {
+        let mut scan = JsonScanner::new(line);
+        scan.shape() == Ok(JsonShape::Object) && scan.skip().and_then(|_| scan.end()).is_ok()
+    };
+    if source.get(..end)?.lines().any(is_record) {
         return None;
     }
     let list = rest.find('[')?;

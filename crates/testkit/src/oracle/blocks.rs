@@ -102,11 +102,13 @@ fn anthropic(value: &Value) -> (OracleBlockKind, &Value) {
 
 fn gemini(value: &Value) -> (OracleBlockKind, &Value) {
     let thought = field(value, "thought") == Some(&Value::Bool(true));
+    let media = field(value, "inlineData").or_else(|| field(value, "fileData"));
+    let is_media = media.is_some_and(|media| !media.is_null());
     if let Some(body) = object(value, "functionCall") {
         (OracleBlockKind::Call, body)
     } else if let Some(body) = object(value, "functionResponse") {
         (OracleBlockKind::Answer, body)
-    } else if thought {
+    } else if thought && !is_media {
         (OracleBlockKind::Reasoning, value)
     } else if text(value, "text").is_some() {
         (OracleBlockKind::Text, value)
@@ -127,7 +129,6 @@ fn gemini(value: &Value) -> (OracleBlockKind, &Value) {
             "audioTranscription",
         ];
         const MORE: [&str; 2] = ["mediaResolution", "partMetadata"];
-        let media = field(value, "inlineData").or_else(|| field(value, "fileData"));
         let strange = |(key, value): (&String, &Value)| {
             let key = camel(key);
             !KNOWN.contains(&&*key) && !MORE.contains(&&*key) && !value.is_null()

@@ -100,14 +100,20 @@ fn uncovers_end(bytes: &[u8], fixed: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let records: Vec<(&[u8], Value)> = records_of(fixed).collect();
     let mut next = None;
-    for (_, record) in records.iter().rev() {
+    for (line, record) in records.iter().rev() {
         let Some(own) = id(record).filter(|id| next.as_ref().is_none_or(|next| next == id)) else {
             continue;
         };
         if before.contains(&own) {
             return false;
         }
-        if text.contains(&own.to_string()) {
+        // A record whose id another one has got a new one.
+        let own = own.to_string();
+        let line = String::from_utf8_lossy(line);
+        let is_renamed = line.split_once(&own).is_some_and(|(head, tail)| {
+            head.len() + tail.len() > 64 && text.contains(head) && text.contains(tail)
+        });
+        if text.contains(&own) || is_renamed {
             return true;
         }
         next = parent(record).filter(|parent| *parent != own);
