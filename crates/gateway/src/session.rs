@@ -22,7 +22,6 @@ mod shared_claim;
 mod shared_entries;
 
 use std::{
-    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -34,14 +33,15 @@ use tokio::{
 
 use crate::config::{self, BusyPolicy};
 use keys::{digest_key, owner_key, reply_key};
-use prefix_index::{PrefixIndex, PrefixNode};
-use replay_cache::{ReplayCache, ReplayLookup};
+use prefix_index::PrefixNode;
+use replay_cache::ReplayLookup;
 use table::SessionTable;
 
 pub use query::{
     ConversationTraits, RequestOrigin, RetryMark, SessionMatchKind, SessionQuery, SessionSelector,
 };
 pub use replay_cache::CachedReply;
+pub(crate) use replay_cache::list_headers;
 pub(crate) use session_ids::{LONGEST_NAME, is_session_name, named_session_id};
 pub use session_ids::{SessionScope, conversation_scope};
 pub(crate) use shared::{SharedFacts, SharedGuardQuery, SharedPlan, lookup_keys};
@@ -121,14 +121,8 @@ pub struct SessionGuard {
 impl SessionIndex {
     /// Creates an empty index.
     pub fn new(config: config::SessionConfig) -> SessionIndex {
-        let state = SessionTable {
-            prefixes: PrefixIndex::new(config.max_prefixes),
-            sessions: HashMap::new(),
-            by_name: HashMap::new(),
-            openings: HashMap::new(),
-            replies: ReplayCache::new(config.reply_cache),
-            next: 0,
-        };
+        // A retry comes soon. The rest is for replies that clients refer to by id.
+        let state = SessionTable::new(config.max_prefixes, config.reply_cache / 8);
         SessionIndex(Arc::new(SessionIndexShared { config, state: Mutex::new(state) }))
     }
 
@@ -139,10 +133,10 @@ impl SessionIndex {
         for (head, age) in heads {
             let Some(at) = now.checked_sub(age) else { continue };
             let serial = state.find_or_create(&head.session, None, at);
-            if let Some(session) = state.sessions.get_mut(&serial) {
-                session.used = true;
+            if let Some(session) = state.session_mut(serial) {
+                (session.used, session.is_fresh) = (true, false);
             }
-            let number = state.sessions.get(&serial).map_or(0, |session| session.newest);
+            let number = state.session(serial).map_or(0, |session| session.newest);
             state.prefixes.put(digest_key(head.value), PrefixNode { session: serial, number });
         }
     }
@@ -172,8 +166,8 @@ impl SessionIndex {
     /// Whether a name is a session id that we issued to this owner: its conversation is unnamed.
     pub(crate) fn is_issued_name(&self, owner: &str, name: &str) -> bool {
         let state = self.0.lock();
-        let serial = state.by_name.get(&*session_ids::named_session_id(owner, name));
-        let session = serial.and_then(|serial| state.sessions.get(serial));
+        let serial = state.find(&session_ids::named_session_id(owner, name));
+        let session = serial.and_then(|serial| state.session(serial));
         session.is_some_and(|it| it.is_issued && it.owner == Some(owner_key(owner)))
     }
 
@@ -188,9 +182,9 @@ impl SessionIndex {
         let (replies, reply_bytes) = state.replies.size();
         SessionStats {
             nodes: state.prefixes.len(),
-            depth: state.sessions.values().map(|it| it.newest as usize).max().unwrap_or(0),
-            sessions: state.sessions.len(),
-            busy: state.sessions.values().filter(|session| session.busy.is_some()).count(),
+            depth: state.sessions().map(|it| it.newest as usize).max().unwrap_or(0),
+            sessions: state.sessions().len(),
+            busy: state.sessions().filter(|session| session.busy.is_some()).count(),
             replies,
             reply_bytes,
         }
@@ -215,15 +209,13 @@ impl SessionIndex {
                 ReplayLookup::Missing => {}
             }
         }
-        let next = state.next;
         let (serial, match_kind, forked_from) = state.resolve(query, now, config)?;
-        let is_new = state.next != next && serial == state.next.wrapping_sub(1);
-        let Some(session) = state.sessions.get_mut(&serial) else { return Ok(SessionMatch::Busy) };
+        let Some(session) = state.session_mut(serial) else { return Ok(SessionMatch::Busy) };
         session.at = now;
         session.busy = Some(Arc::new(Notify::new()));
         session.has_tools |= query.traits.has_tools;
-        session.results_due = None;
-        let id = session.id.clone();
+        session.awaits_results = false;
+        let (id, is_new) = (session.id(), std::mem::take(&mut session.is_fresh));
         let SessionQuery { scope, origin, .. } = *query;
         let is_named = matches!(query.selector, SessionSelector::Name(_));
         let opening = query.traits.opening.filter(|_| is_named);
@@ -281,9 +273,8 @@ impl SessionGuard {
         if let Some(claim) = &mut self.claim {
             return claim.expect_results(self.shared.config.call_timeout);
         }
-        let due = Instant::now() + self.shared.config.call_timeout;
-        if let Some(session) = self.shared.lock().sessions.get_mut(&self.serial) {
-            session.results_due = Some(due);
+        if let Some(session) = self.shared.lock().session_mut(self.serial) {
+            session.awaits_results = true;
         }
     }
 
@@ -309,11 +300,11 @@ impl SessionGuard {
             let id = reply_id.map(|id| reply_key(id, self.scope));
             let ttl = self.shared.config.session_ttl;
             claim.commit(digests.chain(id), unconfirmed_reply, ttl);
-        } else if let Some(session) = state.sessions.get_mut(&self.serial) {
+        } else if let Some(session) = state.session_mut(self.serial) {
             session.newest += 1;
             session.used = true;
             session.at = Instant::now();
-            session.unconfirmed_reply = unconfirmed_reply;
+            session.unconfirmed_reply = unconfirmed_reply.map(u128::to_ne_bytes);
             let node = PrefixNode { session: self.serial, number: session.newest };
             for value in also.iter().chain([&tip]) {
                 state.prefixes.put(digest_key(*value), node);
@@ -341,15 +332,13 @@ impl Drop for SessionGuard {
         if let Some(opening) = self.opening.take() {
             state.openings.remove(&opening);
         }
-        let session = state.sessions.get_mut(&self.serial);
+        let session = state.session_mut(self.serial);
         if let Some(waiting) = session.and_then(|session| session.busy.take()) {
             waiting.notify_waiters();
         }
         // A session without a reply can only be found by its name, and that creates it again.
-        if self.is_new
-            && let Some(session) = state.sessions.remove(&self.serial)
-        {
-            state.by_name.remove(&session.id);
+        if self.is_new {
+            state.remove(self.serial);
         }
     }
 }

@@ -56,7 +56,7 @@ async fn kill(node: &GatewayCluster) {
 }
 
 fn cached_reply() -> CachedReply {
-    let (status, headers) = (http::StatusCode::OK, http::HeaderMap::new());
+    let (status, headers) = (http::StatusCode::OK, Box::default());
     CachedReply { status, headers, body: "words".into() }
 }
 

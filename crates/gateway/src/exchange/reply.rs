@@ -161,7 +161,7 @@ pub(super) fn replayed_response(
     cached: &CachedReply,
     summary: &mut RequestSummary,
 ) -> GatewayResponse {
-    let mut headers = cached.headers.clone();
+    let mut headers: HeaderMap = cached.headers.iter().cloned().collect();
     headers.insert("x-foxwedge-replayed", HeaderValue::from_static("true"));
     let summary = std::mem::take(summary);
     GatewayResponse {

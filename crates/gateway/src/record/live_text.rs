@@ -16,7 +16,7 @@ use foxwedge_store::EventTextSource;
 use tokio::time::Instant;
 
 /// Maximum bytes of finished texts.
-const MAX_KEPT_BYTES: usize = 16 << 20;
+const MAX_KEPT_BYTES: usize = 2 << 20;
 /// Maximum bytes that replies in progress may reserve.
 const MAX_RESERVED_BYTES: usize = 16 << 20;
 /// How many bytes a reply in progress reserves at a time.

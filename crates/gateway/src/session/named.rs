@@ -14,6 +14,7 @@ use super::{
     prefix_index::PrefixNode,
     table::{ResolvedSession, SessionTable},
 };
+use crate::config::SessionConfig;
 
 impl SessionTable {
     /// The session of a request under a name.
@@ -25,7 +26,7 @@ impl SessionTable {
         query: &SessionQuery<'_>,
         name: &str,
         now: Instant,
-        max_age: Duration,
+        config: &SessionConfig,
     ) -> Result<ResolvedSession, Arc<Notify>> {
         let in_progress = query.traits.opening.and_then(|opening| self.openings.get(&opening));
         if let Some(waiting) = in_progress.and_then(|serial| self.busy(*serial)) {
@@ -33,14 +34,14 @@ impl SessionTable {
         }
         let named = self.find_named(query.owner, name, now);
         let main = self.main_session(named);
-        let known = self.known_reply(query, named, now, max_age);
+        let known = self.known_reply(query, named, now, config.session_ttl);
         if let Some(node) = known.filter(|node| node.session != main) {
             let serial = node.session;
             if let Some(waiting) = self.busy(serial) {
                 return Err(waiting);
             }
             // As without a name: one that continues after an older reply is another branch.
-            if self.sessions.get(&serial).is_some_and(|session| session.newest != node.number) {
+            if self.session(serial).is_some_and(|session| session.newest != node.number) {
                 return Ok(self.start_branch(query, serial, now));
             }
             self.pass_name(query, named, main, serial);
@@ -51,7 +52,7 @@ impl SessionTable {
         match self.busy(main) {
             Some(waiting) if known.is_some() || query.traits.opening.is_none() => Err(waiting),
             Some(_) => Ok(self.start_branch(query, named, now)),
-            None if known.is_none() && self.is_beside(query, main, now) => {
+            None if known.is_none() && self.is_beside(query, main, now, config) => {
                 Ok(self.start_branch(query, named, now))
             }
             None => Ok((main, SessionMatchKind::Named, None)),
@@ -61,12 +62,18 @@ impl SessionTable {
     /// Whether a request with an unknown history runs beside the idle session that has the name,
     /// rather than continue it with a rewritten history: that session waits for tool results, or
     /// has tools and this request has none.
-    fn is_beside(&self, query: &SessionQuery<'_>, main: u32, now: Instant) -> bool {
-        let Some(session) = self.sessions.get(&main).filter(|session| session.used) else {
+    fn is_beside(
+        &self,
+        query: &SessionQuery<'_>,
+        main: u32,
+        now: Instant,
+        config: &SessionConfig,
+    ) -> bool {
+        let Some(session) = self.session(main).filter(|session| session.used) else {
             return false;
         };
         let traits = query.traits;
-        let waits = session.results_due.is_some_and(|due| now < due);
+        let waits = session.awaits_results && now.duration_since(session.at) < config.call_timeout;
         let lacks_tools = session.has_tools && !traits.has_tools;
         traits.opening.is_some() && !traits.has_results && (waits || lacks_tools)
     }
@@ -80,10 +87,10 @@ impl SessionTable {
         now: Instant,
         max_age: Duration,
     ) -> Option<PrefixNode> {
-        let is_issued = self.sessions.get(&named).is_some_and(|session| session.is_issued);
+        let is_issued = self.session(named).is_some_and(|session| session.is_issued);
         query.prefix_keys().find_map(|key| {
             let node = self.prefixes.get(key)?;
-            let session = self.sessions.get(&node.session)?;
+            let session = self.session(node.session)?;
             let is_recent = now.duration_since(session.at) <= max_age;
             let is_own = session.owner.is_none_or(|owner| owner == owner_key(query.owner));
             (is_recent && is_own && (node.session == named || !is_issued)).then_some(node)
@@ -93,11 +100,10 @@ impl SessionTable {
     /// The name follows the conversation with tools that goes on, if it began with another: the
     /// title of a session may be requested before its first reply.
     fn pass_name(&mut self, query: &SessionQuery<'_>, named: u32, main: u32, branch: u32) {
-        let is_single =
-            self.sessions.get(&main).is_some_and(|main| main.newest <= 1 && !main.has_tools);
+        let is_single = self.session(main).is_some_and(|main| main.newest <= 1 && !main.has_tools);
         if is_single
             && query.traits.has_tools
-            && let Some(session) = self.sessions.get_mut(&named)
+            && let Some(session) = self.session_mut(named)
         {
             session.continued_in = Some(branch);
         }
@@ -105,8 +111,8 @@ impl SessionTable {
 
     /// The session that has the name.
     fn main_session(&self, named: u32) -> u32 {
-        let continued = self.sessions.get(&named).and_then(|session| session.continued_in);
-        continued.filter(|serial| self.sessions.contains_key(serial)).unwrap_or(named)
+        let continued = self.session(named).and_then(|session| session.continued_in);
+        continued.unwrap_or(named)
     }
 
     fn start_branch(
@@ -115,13 +121,13 @@ impl SessionTable {
         parent: u32,
         now: Instant,
     ) -> ResolvedSession {
-        let parent = self.sessions.get(&parent).map(|session| session.id.clone());
+        let parent = self.session(parent).map(|session| session.id());
         (self.create_unnamed(query.owner, now), SessionMatchKind::New, parent)
     }
 
     /// What notifies the end of the request that has a session.
     fn busy(&self, serial: u32) -> Option<Arc<Notify>> {
-        self.sessions.get(&serial).and_then(|session| session.busy.clone())
+        self.session(serial).and_then(|session| session.busy.clone())
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::{sync::Notify, time::Instant};
 
 use super::RequestOrigin;
@@ -17,10 +17,15 @@ use super::RequestOrigin;
 pub struct CachedReply {
     /// The status.
     pub status: StatusCode,
-    /// The headers.
-    pub headers: HeaderMap,
+    /// The headers, in less memory than a map of them.
+    pub headers: Box<[(HeaderName, HeaderValue)]>,
     /// The complete body.
     pub body: Bytes,
+}
+
+/// The headers of a reply for [`CachedReply`].
+pub(crate) fn list_headers(headers: &HeaderMap) -> Box<[(HeaderName, HeaderValue)]> {
+    headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// The cached reply for a retry, if any.
@@ -89,8 +94,13 @@ impl ReplayCache {
         if first {
             self.replace_entry(fingerprint, ReplayEntry::Pending(Arc::new(Notify::new())));
         } else {
+            // It has its place in the order already, as often as it is repeated.
+            let is_queued =
+                matches!(self.entries.get(&fingerprint), Some(ReplayEntry::Ambiguous(_)));
             self.replace_entry(fingerprint, ReplayEntry::Ambiguous(now));
-            self.order.push_back((fingerprint, now));
+            if !is_queued {
+                self.order.push_back((fingerprint, now));
+            }
             self.make_room();
         }
         first
@@ -109,9 +119,13 @@ impl ReplayCache {
     /// Drops a reply that its client has received.
     pub(super) fn forget(&mut self, fingerprint: u128) {
         if matches!(self.entries.get(&fingerprint), Some(ReplayEntry::Ready(..))) {
-            let removed = self.entries.remove(&fingerprint);
-            self.bytes = self.bytes.saturating_sub(removed.as_ref().map_or(0, entry_bytes));
+            self.forget_entry(fingerprint);
         }
+    }
+
+    fn forget_entry(&mut self, fingerprint: u128) {
+        let removed = self.entries.remove(&fingerprint);
+        self.bytes = self.bytes.saturating_sub(removed.as_ref().map_or(0, entry_bytes));
     }
 
     /// Withdraws an announced reply.
@@ -135,6 +149,12 @@ impl ReplayCache {
         (self.entries.len(), self.bytes)
     }
 
+    /// How many places in the order are taken.
+    #[cfg(test)]
+    pub(super) fn queued(&self) -> usize {
+        self.order.len()
+    }
+
     fn replace_entry(&mut self, fingerprint: u128, entry: ReplayEntry) {
         self.bytes += entry_bytes(&entry);
         let Some(previous) = self.entries.insert(fingerprint, entry) else { return };
@@ -150,22 +170,24 @@ impl ReplayCache {
 
     fn drop_oldest(&mut self) -> bool {
         let Some((fingerprint, inserted_at)) = self.order.pop_front() else { return false };
-        // A later reply to the same request has its own entry in the order.
-        let is_current = matches!(
-            self.entries.get(&fingerprint),
-            Some(ReplayEntry::Ready(_, at) | ReplayEntry::Ambiguous(at)) if *at == inserted_at
-        );
-        if is_current && let Some(removed) = self.entries.remove(&fingerprint) {
-            self.bytes = self.bytes.saturating_sub(entry_bytes(&removed));
+        match self.entries.get(&fingerprint) {
+            Some(ReplayEntry::Ready(_, at) | ReplayEntry::Ambiguous(at)) if *at == inserted_at => {
+                self.forget_entry(fingerprint);
+            }
+            // It was repeated since.
+            Some(ReplayEntry::Ambiguous(at)) => self.order.push_back((fingerprint, *at)),
+            // A later reply to the same request has its own place in the order.
+            Some(ReplayEntry::Ready(..) | ReplayEntry::Pending(_)) | None => {}
         }
         true
     }
 }
 
+/// The memory of an entry and its place in the order, as measured.
 fn entry_bytes(entry: &ReplayEntry) -> usize {
     match entry {
         ReplayEntry::Pending(_) => 0,
-        ReplayEntry::Ready(cached, _) => cached.body.len() + 512,
+        ReplayEntry::Ready(cached, _) => cached.body.len() + 96 * cached.headers.len() + 384,
         ReplayEntry::Ambiguous(_) => 128,
     }
 }

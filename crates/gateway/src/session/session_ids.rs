@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::ordered_id::OrderedId;
+use crate::ordered_id::{OrderedId, push_hex};
 
 /// Maximum length of a session name and of a session id.
 pub(crate) const LONGEST_NAME: usize = 128;
@@ -37,6 +37,41 @@ pub fn conversation_scope(owner: &str, model: &str, within: SessionScope<'_>) ->
     bytes.extend_from_slice(&[0, kind]);
     bytes.extend_from_slice(name.as_bytes());
     xxh3_128(&bytes)
+}
+
+/// A session id in little memory: without an allocation, if it is one that we issued.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum CompactId {
+    /// `s-` and these bytes as hexadecimal digits.
+    Issued([u8; 16]),
+    /// Any other text.
+    Text(Arc<str>),
+}
+
+impl CompactId {
+    pub(super) fn new(id: &str) -> CompactId {
+        let digits = id.strip_prefix("s-").filter(|digits| digits.len() == 32);
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let digits = digits.filter(|digits| digits.bytes().all(is_digit));
+        match digits.and_then(|digits| u128::from_str_radix(digits, 16).ok()) {
+            Some(value) => CompactId::Issued(value.to_ne_bytes()),
+            None => CompactId::Text(id.into()),
+        }
+    }
+
+    pub(super) fn text(&self) -> Arc<str> {
+        match self {
+            CompactId::Issued(bytes) => {
+                let value = u128::from_ne_bytes(*bytes);
+                let mut text = String::with_capacity(34);
+                text.push_str("s-");
+                push_hex(&mut text, (value >> 64) as u64, 16);
+                push_hex(&mut text, value as u64, 16);
+                text.into()
+            }
+            CompactId::Text(text) => text.clone(),
+        }
+    }
 }
 
 /// A new unique id.

@@ -14,8 +14,8 @@ use super::{
     CachedReply, RequestOrigin, RetryMark, SessionGuard, SessionIndex, SessionQuery,
     SessionSelector,
     keys::{digest_key, owner_key, reply_key},
-    prefix_index::{PrefixIndex, PrefixNode},
-    replay_cache::{ReplayCache, ReplayLookup},
+    prefix_index::PrefixNode,
+    replay_cache::ReplayLookup,
     session_ids::{hashed_session_id, named_session_id},
     shared_claim::{SharedClaim, SharedRelease},
     shared_entries::{
@@ -97,14 +97,7 @@ impl SharedFacts {
 
     /// The table of the sessions that concern a request.
     fn table(&self, now: Instant, now_ms: u64) -> SessionTable {
-        let mut table = SessionTable {
-            prefixes: PrefixIndex::new(2 * self.0.len() + 2),
-            sessions: HashMap::new(),
-            by_name: HashMap::new(),
-            openings: HashMap::new(),
-            replies: ReplayCache::new(0),
-            next: 0,
-        };
+        let mut table = SessionTable::new(2 * self.0.len() + 2, 0);
         for (key, entry) in &self.0 {
             let Some(id) = key.strip_prefix("session ") else { continue };
             let known = serde_json::from_slice::<SharedSession>(&entry.value).ok();
@@ -112,8 +105,8 @@ impl SharedFacts {
             if known.is_none() && entry.holder.is_none() {
                 continue;
             }
-            let serial = table.create_session(id.into(), None, now);
-            let Some(session) = table.sessions.get_mut(&serial) else { continue };
+            let serial = table.create_session(id, None, now);
+            let Some(session) = table.session_mut(serial) else { continue };
             session.busy = is_held(entry).then(Arc::default);
             if let Some(known) = known {
                 known.fill(session, now, now_ms);
@@ -121,7 +114,7 @@ impl SharedFacts {
         }
         let serial = |table: &SessionTable, link: Option<&str>| {
             let id = link.and_then(|link| link.strip_prefix("session "))?;
-            table.by_name.get(id).copied()
+            table.find(id)
         };
         for (key, entry) in &self.0 {
             let Some(linked) = serial(&table, entry.link.as_deref()) else { continue };
@@ -130,7 +123,7 @@ impl SharedFacts {
                     let number = match entry.value == IN_PROGRESS {
                         // The reply of a node that was killed, if there was one, was the newest.
                         true if entry.link.as_ref().is_some_and(|key| self.is_orphaned(key)) => {
-                            table.sessions.get(&linked).map(|session| session.newest)
+                            table.session(linked).map(|session| session.newest)
                         }
                         true => None,
                         false => {
@@ -143,8 +136,8 @@ impl SharedFacts {
                     }
                 }
                 Some(("main", id)) => {
-                    let named = table.by_name.get(id).copied();
-                    if let Some(named) = named.and_then(|named| table.sessions.get_mut(&named)) {
+                    let named = table.find(id);
+                    if let Some(named) = named.and_then(|named| table.session_mut(named)) {
                         named.continued_in = Some(linked);
                     }
                 }
@@ -230,9 +223,9 @@ impl SessionIndex {
             return SharedPlan::Wait;
         };
         let mut writes: Vec<EntryWrite> = continued_names(&table, facts).collect();
-        let Some(session) = table.sessions.get_mut(&serial) else { return SharedPlan::Wait };
+        let Some(session) = table.session_mut(serial) else { return SharedPlan::Wait };
         session.has_tools |= query.traits.has_tools;
-        let key = session_key(&session.id);
+        let key = session_key(&session.id());
         let entry = facts.0.get(&key);
         let found = facts.session(&key).map(|(_, found)| found);
         if found.is_none() && session.owner.is_none() {
@@ -270,7 +263,7 @@ impl SessionIndex {
             writes.push(EntryWrite { key, value: Vec::new(), link, ttl: millis(config.reply_ttl) });
         }
         SharedPlan::Take(Box::new(SharedClaim {
-            id: session.id.clone(),
+            id: session.id(),
             hold: EntryHold {
                 key,
                 node: node.to_owned(),
@@ -323,8 +316,8 @@ impl SessionIndex {
     pub(crate) fn note_issued(&self, owner: &str, id: &str) {
         let mut state = self.0.lock();
         let serial = state.find_or_create(&id.into(), Some(owner), Instant::now());
-        if let Some(session) = state.sessions.get_mut(&serial) {
-            session.is_issued = true;
+        if let Some(session) = state.session_mut(serial) {
+            (session.is_issued, session.is_fresh) = (true, false);
         }
     }
 
@@ -348,9 +341,9 @@ fn continued_names<'a>(
     table: &'a SessionTable,
     facts: &'a SharedFacts,
 ) -> impl Iterator<Item = EntryWrite> + 'a {
-    table.sessions.values().filter_map(move |named| {
-        let main = table.sessions.get(&named.continued_in?)?;
-        let (key, link) = (main_key(&named.id), Some(session_key(&main.id)));
+    table.sessions().filter_map(move |named| {
+        let main = table.session(named.continued_in?)?;
+        let (key, link) = (main_key(&named.id()), Some(session_key(&main.id())));
         let is_known = facts.0.get(&key).is_some_and(|entry| entry.link == link);
         let ttl = 30 * 86_400_000;
         (!is_known).then_some(EntryWrite { key, value: Vec::new(), link, ttl })

@@ -47,10 +47,10 @@ impl SharedSession {
         session.used = self.used;
         session.has_tools = self.has_tools;
         let fingerprint = self.unconfirmed_reply.as_deref();
-        session.unconfirmed_reply =
-            fingerprint.and_then(|digits| u128::from_str_radix(digits, 16).ok());
-        let left = self.results_due.and_then(|due| due.checked_sub(now_ms));
-        session.results_due = left.map(|left| now + Duration::from_millis(left));
+        session.unconfirmed_reply = fingerprint
+            .and_then(|digits| u128::from_str_radix(digits, 16).ok())
+            .map(u128::to_ne_bytes);
+        session.awaits_results = self.results_due.is_some_and(|due| due >= now_ms);
         let age = Duration::from_millis(now_ms.saturating_sub(self.at));
         session.at = now.checked_sub(age).unwrap_or(now);
     }
@@ -62,7 +62,9 @@ impl SharedSession {
             is_issued: session.is_issued,
             newest: session.newest,
             used: session.used,
-            unconfirmed_reply: session.unconfirmed_reply.map(|it| format!("{it:032x}")),
+            unconfirmed_reply: session
+                .unconfirmed_reply
+                .map(|it| format!("{:032x}", u128::from_ne_bytes(it))),
             has_tools: session.has_tools,
             results_due: None,
             at: now_ms,

@@ -29,7 +29,7 @@ fn claimed_guard(claimed: SessionMatch) -> SessionGuard {
 }
 
 fn cached_reply(body: &str) -> CachedReply {
-    let (status, headers) = (http::StatusCode::OK, http::HeaderMap::new());
+    let (status, headers) = (http::StatusCode::OK, Box::default());
     CachedReply { status, headers, body: body.to_owned().into() }
 }
 
@@ -151,13 +151,46 @@ async fn a_retry_gets_the_reply_that_was_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn cached_replies_stay_within_the_byte_limit() {
-    let sessions = sessions(|config| config.reply_cache = 4_000);
+    let sessions = sessions(|config| config.reply_cache = 8 * 4_000);
     for at in 0..100 {
         let mut guard = claimed_guard(sessions.claim(chain(&[at])).await);
         guard.commit_reply(at + 1_000, &[], None, Some(cached_reply(&"x".repeat(500))));
     }
     let stats = sessions.stats();
-    assert!(stats.reply_bytes <= 4_000 && stats.replies == 3, "{stats:?}");
+    assert!(stats.reply_bytes <= 4_000 && stats.replies == 4, "{stats:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn equal_requests_of_many_clients_take_no_memory_each() {
+    let sessions = sessions(|_| {});
+    for _ in 0..1_000 {
+        let mut guard = claimed_guard(sessions.claim(chain(&[7])).await);
+        guard.commit_reply(1_000, &[], None, Some(cached_reply("words")));
+        tokio::time::advance(SECOND).await;
+        sessions.sweep();
+        let state = sessions.0.lock();
+        assert!(state.replies.queued() <= 2 && state.replies.size().0 <= 1);
+    }
+}
+
+#[test]
+fn a_known_session_takes_little_memory() {
+    assert!(size_of::<table::IndexedSession>() <= 104);
+    for id in [
+        "mine",
+        "",
+        "s-",
+        "s-+123456789abcdef0123456789abcdef",
+        "s-0123456789ABCDEF0123456789ABCDEF",
+    ] {
+        let compact = session_ids::CompactId::new(id);
+        assert!(matches!(compact, session_ids::CompactId::Text(_)) && *compact.text() == *id);
+    }
+    for _ in 0..100 {
+        let id = session_ids::new_session_id();
+        let compact = session_ids::CompactId::new(&id);
+        assert!(matches!(compact, session_ids::CompactId::Issued(_)) && compact.text() == id);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,7 +13,7 @@ use crate::{
     ApiError, ApiErrorKind, GatewayBody,
     exchange::{ReplyInFlight, send::run_stopped_error},
     record::ReplyCompletion,
-    session::CachedReply,
+    session::{CachedReply, list_headers},
 };
 use foxwedge_upstream::{http::IncomingBody, send::is_stream};
 
@@ -79,7 +79,7 @@ pub(super) async fn read_full_reply(
     let completion =
         if committed.is_some() { ReplyCompletion::Complete } else { ReplyCompletion::Failed };
     let tip = committed.map(|(tip, id)| {
-        let cached = CachedReply { status, headers: headers.clone(), body: body.clone() };
+        let cached = CachedReply { status, headers: list_headers(headers), body: body.clone() };
         work.commit_reply(tip, id.as_deref(), Some(cached))
     });
     work.span.set_completion(completion);

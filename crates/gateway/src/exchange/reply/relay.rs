@@ -17,7 +17,7 @@ use foxwedge_formats::{
         StreamWatcher, event::ReplyHead,
     },
 };
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::json;
 
 use super::{stream_repair::StreamRepair, unix_seconds};
@@ -27,7 +27,7 @@ use crate::{
     exchange::{EngineShared, ReplyInFlight, prepare::RoutedRequest},
     metrics::Metrics,
     record::ReplyCompletion,
-    session::CachedReply,
+    session::{CachedReply, list_headers},
 };
 use foxwedge_upstream::http::IncomingBody;
 
@@ -47,7 +47,7 @@ pub(super) struct ResponseRelay {
     /// The digest of the conversation before the reply.
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
-    headers: HeaderMap,
+    headers: Box<[(HeaderName, HeaderValue)]>,
 }
 
 /// How the bytes are relayed.
@@ -90,7 +90,7 @@ impl ResponseRelay {
             to,
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
             sent: Some(Vec::new()),
-            headers: headers.clone(),
+            headers: list_headers(headers),
         }
     }
 
@@ -186,7 +186,7 @@ impl ResponseRelay {
                 let tip = digest::reply(reply, self.prefix_digest);
                 work.remember_reply(reply);
                 work.note_calls(reply);
-                let body = self.sent.take().map(Bytes::from);
+                let body = self.sent.take().map(|sent| Bytes::from(sent.into_boxed_slice()));
                 let headers = std::mem::take(&mut self.headers);
                 let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
                 Some(work.commit_reply(tip, reply.id.as_deref(), cached))
