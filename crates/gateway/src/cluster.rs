@@ -15,11 +15,11 @@ use foxwedge_store::{AnyStore, EntryWrite, Result, Store, StoreError, node_key};
 use foxwedge_upstream::http::HttpClient;
 use tokio::{
     sync::{
-        Notify,
+        broadcast,
         mpsc::{self, UnboundedReceiver, UnboundedSender},
     },
     task::{JoinHandle, JoinSet},
-    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at},
 };
 
 use crate::{
@@ -42,6 +42,8 @@ const PRUNE_EVERY_BEATS: u32 = 20;
 const HOLD_MILLIS: u64 = 86_400_000;
 /// How often a waiting request looks again: the shortest and the longest pause.
 const LOOK_PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
+/// How many releases a waiting request may miss before it looks again.
+const RELEASE_BACKLOG: usize = 256;
 /// How many sessions are released at the same time.
 const PARALLEL_RELEASES: usize = 8;
 /// How long to wait before a release is tried again.
@@ -65,8 +67,9 @@ struct ClusterShared {
     sessions: SessionIndex,
     recorder: GatewayRecorder,
     agents: AgentPool,
-    /// Notified when a session was released here.
-    released: Notify,
+    /// The keys of sessions that are released here. A request waits for those that concern it: looks of
+    /// all that wait, at every release, would be what the store is busy with.
+    released: broadcast::Sender<Arc<str>>,
 }
 
 impl GatewayCluster {
@@ -81,7 +84,7 @@ impl GatewayCluster {
         recorder: GatewayRecorder,
         agents: AgentPool,
     ) -> Result<GatewayCluster> {
-        let released = Notify::new();
+        let released = broadcast::Sender::new(RELEASE_BACKLOG);
         let address = Mutex::default();
         let shared =
             Arc::new(ClusterShared { store, node, address, sessions, recorder, agents, released });
@@ -110,8 +113,8 @@ impl GatewayCluster {
         // Without the time that the store takes: while it is away, no node can release anything.
         let mut waited = Duration::ZERO;
         let mut pause = LOOK_PAUSES.0;
+        let mut released = shared.released.subscribe();
         loop {
-            let released = shared.released.notified();
             let facts = SharedFacts::new(shared.store.entries(lookup_keys(&query)).await?);
             let is_busy = match shared.sessions.plan_shared(
                 &query,
@@ -142,7 +145,11 @@ impl GatewayCluster {
             }
             let began = Instant::now();
             // Another node may release the session, too: look again in any case.
-            let _ = timeout(pause, released).await;
+            while let Ok(Ok(key)) = timeout_at(began + pause, released.recv()).await {
+                if facts.concern(&key) {
+                    break;
+                }
+            }
             waited += began.elapsed();
             pause = (2 * pause).min(LOOK_PAUSES.1);
         }
@@ -297,7 +304,8 @@ impl ClusterShared {
         {
             sleep(RELEASE_PAUSE).await;
         }
-        self.released.notify_waiters();
+        // Nothing may be waiting.
+        let _ = self.released.send(hold.key.into());
     }
 }
 

@@ -122,7 +122,8 @@ impl SessionIndex {
     /// Creates an empty index.
     pub fn new(config: config::SessionConfig) -> SessionIndex {
         // A retry comes soon. The rest is for replies that clients refer to by id.
-        let state = SessionTable::new(config.max_prefixes, config.reply_cache / 8);
+        let (max, max_replies) = (config.max_prefixes, config.reply_cache / 8);
+        let state = SessionTable::new(max.min(MAX_RESERVED), max, max_replies);
         SessionIndex(Arc::new(SessionIndexShared { config, state: Mutex::new(state) }))
     }
 
@@ -243,6 +244,8 @@ impl SessionIndex {
     }
 }
 
+/// For how many sessions room is reserved at most.
+const MAX_RESERVED: usize = 1_000_000;
 /// Waiting requests check again after this time, in case they missed a notification.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 

@@ -33,7 +33,11 @@ pub fn find_model(name: &str) -> Option<ModelSpec> {
     let name = lowercase_name(name)?;
     let starts = name_starts(&name);
     let length = |model: &ModelSpec| model.name.split('-').count();
-    let matching = |model: &&ModelSpec| starts.iter().any(|start| begins_with(start, model.name));
+    let first = |text: &str| text.as_bytes().first().copied();
+    let matching = |model: &&ModelSpec| {
+        let may_begin = |start: &&&str| first(start) == first(model.name);
+        starts.iter().filter(may_begin).any(|start| begins_with(start, model.name))
+    };
     let mut model = *table::MODELS.iter().filter(matching).max_by_key(|model| length(model))?;
     // Coding agents mark a Claude with the larger window.
     if name.ends_with("[1m]") {

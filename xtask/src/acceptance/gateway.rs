@@ -3,7 +3,9 @@
 //! The binary serves the built-in model, with upstreams that speak one format each. Clients of
 //! OpenAI, Anthropic and others then have whole conversations with it, in their own format and
 //! across formats, whole and as streams: with tools, with reasoning, with a broken history, with
-//! errors, with streams that break off. What they got is compared with what the model says.
+//! errors, with streams that break off. What they got is compared with what the model says. Then SDKs
+//! read streams that the gateway repaired, a proxy and a private authority stand between it and its
+//! upstream, and Gemini CLI uses it.
 
 mod client;
 mod job;
@@ -26,9 +28,6 @@ use super::{
 use crate::options::TaskOptions;
 use client::GatewayClient;
 use job::{ClientTask, TestUpstream, routes};
-
-/// The variable that asks for the stories beside the conversations of clients.
-const STORIES: &str = "FOXWEDGE_GATEWAY_STORIES";
 
 /// The scripts and the pinned lists of a language.
 fn sources(language: Language) -> &'static str {
@@ -77,10 +76,6 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
     let Some(packages) = installed.iter().find(|it| it.language == Language::Python) else {
         return Ok(());
     };
-    if std::env::var_os(STORIES).is_none() {
-        eprintln!("repaired streams, a proxy and Gemini CLI are tried if {STORIES} is set");
-        return Ok(());
-    }
     let mut passed =
         print_job("SDKs read repaired streams", || repaired_streams::run(&binary, packages));
     match company_network::find_proxy() {
@@ -100,7 +95,7 @@ pub(super) fn run(options: &TaskOptions) -> Result<(), SuiteError> {
         }
         Err(missing) => skip(missing)?,
     }
-    if passed { Ok(()) } else { Err("the gateway failed a story".to_owned().into()) }
+    if passed { Ok(()) } else { Err("the gateway failed a trial".to_owned().into()) }
 }
 
 /// Every session that the gateway knows, and how many runs it has.

@@ -121,6 +121,8 @@ struct TalkTally {
     /// Tool results that continued their run, and others.
     continued: usize,
     new_runs: usize,
+    /// The runs that were not continued, and whether the request was sent more than once.
+    left_runs: BTreeMap<String, bool>,
     /// Requests that were sent once more.
     retries: usize,
     breaches: Vec<String>,
@@ -170,7 +172,7 @@ impl ToolTalk {
             match send(&address, &post(PATH, &headers, body.to_string())) {
                 Ok(answer) if answer.status == 200 && answer.framing == Framing::Whole => {
                     self.tally.retries += count;
-                    return self.note(&answer);
+                    return self.note(&answer, count);
                 }
                 Ok(answer) if (400..500).contains(&answer.status) && answer.status != 409 => {
                     self.tally.breaches.push(format!("{}: refused: {answer:?}", self.number));
@@ -183,7 +185,8 @@ impl ToolTalk {
         unreachable!("a reply or a panic")
     }
 
-    fn note(&mut self, answer: &Answer) -> Value {
+    /// A reply to a request that was sent `retries` times before.
+    fn note(&mut self, answer: &Answer, retries: usize) -> Value {
         self.tally.replies += 1;
         let number = self.number;
         if answer.header("x-foxwedge-action") != "none" {
@@ -204,7 +207,10 @@ impl ToolTalk {
         if self.messages.last().is_some_and(|message| message["role"] == "tool") {
             match before.as_deref() == Some(run) {
                 true => self.tally.continued += 1,
-                false => self.tally.new_runs += 1,
+                false => {
+                    self.tally.new_runs += 1;
+                    self.tally.left_runs.extend(before.map(|run| (run, retries > 0)));
+                }
             }
         }
         reply
@@ -325,7 +331,7 @@ fn killed_nodes_and_a_restarted_database_lose_no_conversation() {
         });
         let all = sum(tallies);
         let mut breaches = all.breaches;
-        let (outcomes, results) = judge(&nodes.url, &mut breaches);
+        let (outcomes, results) = judge(&nodes.url, &mut breaches, &all.left_runs);
         let history = all.matched + all.lost.len();
         println!(
             "{count} nodes, {talks} conversations, {faults} faults: {} replies, {} sent again; {} of \
@@ -352,6 +358,7 @@ fn sum(tallies: Vec<TalkTally>) -> TalkTally {
         all.lost.extend(tally.lost);
         all.continued += tally.continued;
         all.new_runs += tally.new_runs;
+        all.left_runs.extend(tally.left_runs);
         all.retries += tally.retries;
         all.breaches.extend(tally.breaches);
     }
@@ -394,8 +401,14 @@ fn watch_leases(url: &str, is_over: &AtomicBool) -> u64 {
     })
 }
 
-/// How runs ended, and how many tool results their logs have: one for each call at most.
-fn judge(url: &str, breaches: &mut Vec<String>) -> (BTreeMap<&'static str, usize>, usize) {
+/// How runs ended, and how many tool results their logs have: one for each call at most. A
+/// conversation leaves its run only if its node was killed, which interrupts the run, or if the reply
+/// to its results was lost.
+fn judge(
+    url: &str,
+    breaches: &mut Vec<String>,
+    left_runs: &BTreeMap<String, bool>,
+) -> (BTreeMap<&'static str, usize>, usize) {
     Runtime::new().expect("a runtime").block_on(async {
         let store = PostgresStore::open(url).await.expect("a store");
         let (mut outcomes, mut results) = (BTreeMap::new(), BTreeMap::<String, usize>::new());
@@ -406,6 +419,14 @@ fn judge(url: &str, breaches: &mut Vec<String>) -> (BTreeMap<&'static str, usize
             for run in &runs {
                 let outcome = run.state.outcome().map_or("open", |outcome| outcome.name());
                 *outcomes.entry(outcome).or_default() += 1;
+                let is_right = match (left_runs.get(&*run.id), outcome) {
+                    (None, outcome) => ["completed", "interrupted"].contains(&outcome),
+                    (Some(_), "interrupted") => true,
+                    (Some(was_retried), outcome) => *was_retried && outcome == "completed",
+                };
+                if !is_right {
+                    breaches.push(format!("{} is {outcome}: {left_runs:?}", run.id));
+                }
                 for stored in store.events(&run.id, 0, 10_000).await.expect("events") {
                     let EventPayload::ToolResult(result) = stored.event.body else { continue };
                     let is_own = result.reason.is_none();

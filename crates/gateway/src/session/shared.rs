@@ -28,9 +28,9 @@ use crate::{config, ordered_id::unix_millis};
 
 /// How many of the newest messages of a conversation are looked up.
 const MAX_DIGESTS: usize = 1_000;
-/// How long a request waits for a reply that it seems to continue. After this time, a node that was
-/// killed is gone.
-const REPLY_PATIENCE: Duration = Duration::from_secs(6);
+/// How long a request waits for a reply that it seems to continue: until a node is gone that was
+/// killed while the request waited, which takes six seconds.
+const REPLY_PATIENCE: Duration = Duration::from_secs(9);
 /// How long a request waits for a reply that it names and nobody knows.
 const NAME_PATIENCE: Duration = Duration::from_secs(2);
 /// The value of a digest after which a reply is in progress.
@@ -79,6 +79,11 @@ impl SharedFacts {
         SharedFacts(entries.into_iter().map(|entry| (entry.key.clone(), entry)).collect())
     }
 
+    /// Whether the session with this key may be that of the request.
+    pub(crate) fn concern(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
     fn session(&self, key: &str) -> Option<(&SharedEntry, SharedSession)> {
         let entry = self.0.get(key)?;
         Some((entry, serde_json::from_slice(&entry.value).ok()?))
@@ -97,7 +102,7 @@ impl SharedFacts {
 
     /// The table of the sessions that concern a request.
     fn table(&self, now: Instant, now_ms: u64) -> SessionTable {
-        let mut table = SessionTable::new(2 * self.0.len() + 2, 0);
+        let mut table = SessionTable::new(0, 2 * self.0.len() + 2, 0);
         for (key, entry) in &self.0 {
             let Some(id) = key.strip_prefix("session ") else { continue };
             let known = serde_json::from_slice::<SharedSession>(&entry.value).ok();

@@ -70,11 +70,16 @@ impl IndexedSession {
 }
 
 impl SessionTable {
-    /// An empty table.
-    pub(super) fn new(max_prefixes: usize, max_reply_bytes: usize) -> SessionTable {
+    /// An empty table. The room that it reserves takes no memory before it is used, and need not be
+    /// copied to grow.
+    pub(super) fn new(
+        reserved: usize,
+        max_prefixes: usize,
+        max_reply_bytes: usize,
+    ) -> SessionTable {
         SessionTable {
             prefixes: PrefixIndex::new(max_prefixes),
-            sessions: Slab::new(),
+            sessions: Slab::with_capacity(reserved),
             by_id: HashTable::new(),
             hasher: RandomState::new(),
             openings: HashMap::new(),
