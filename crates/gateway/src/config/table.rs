@@ -151,7 +151,7 @@ settings! {
         session_ttl: Duration = seconds(86_400), former: "session";
         /// Conversation prefixes that are indexed.
         max_prefixes: usize = 1_000_000, may_be_zero: true, former: "nodes";
-        /// Bytes of replies that are kept for clients that name them; an eighth is for retries.
+        /// Bytes of cached replies; an eighth is for retries.
         reply_cache: usize as ByteSize = 32 << 20, may_be_zero: true, former: "replies";
         /// Repeated requests that count as retries.
         retries: ReplayPolicy = ReplayPolicy::Marked, former: "again";
