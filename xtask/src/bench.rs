@@ -3,13 +3,14 @@
 //! A mock replies at once, a load generator requests as fast as it gets replies, and between them is
 //! what is measured: nothing, a bare relay, the gateway without records, the gateway with them. All
 //! of it is on the loopback address and built from this workspace. [`agents`] measures live agents,
-//! [`peers`] what other gateways do with invalid histories.
+//! [`peers`] what other gateways do with invalid histories, [`list`] `foxwedge list` over many sessions.
 
 mod scenario;
 mod relays;
 mod table;
 mod agents;
 mod peers;
+mod list;
 
 use std::{
     env, fs,
@@ -33,7 +34,8 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
         ["gateway", rest @ ..] => gateway(rest),
         ["agents", rest @ ..] => agents::run(rest),
         ["peers", rest @ ..] => peers::run(rest),
-        _ => Err("`bench gateway`, `bench agents` and `bench peers` are known; see `cargo bench -p foxwedge-testkit` for the rest"
+        ["list", rest @ ..] => list::run(rest),
+        _ => Err("`bench gateway`, `bench agents`, `bench peers` and `bench list` are known; see `cargo bench -p foxwedge-testkit` for the rest"
             .to_owned()),
     }
 }

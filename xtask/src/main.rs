@@ -68,6 +68,8 @@ usage: cargo xtask <task>
                       what a live agent behind the gateway costs compared with the same agent on its bare pipe
   bench peers [--peers FOLDER] [--only NAME…] [--foxwedge BINARY]
                       what the gateway and others do with histories that a provider refuses; see crates/bench/RESULTS.md
+  bench list [--sessions N] [--megabytes N] [--rounds R] [--foxwedge BINARY] [--keep FOLDER]
+                      how soon `foxwedge list` shows something, over many files and a large database
   dist --target TRIPLE… [--binary FILE] [--finish --repository URL] [--try]
                       archives and npm packages with the binary, in target/release-files; --finish completes the
                       templates in packaging/ with their checksums, --try installs and runs them; see docs/install.md

@@ -66,7 +66,7 @@ pub use approval::ALL_TOOLS;
 pub use file_journal::remove_file_copies;
 pub use mcp_login::McpLoginOptions;
 pub use options::{ChatApi, ChatOptions, ReplyFormat, SessionChoice};
-pub use terminal::picker::{PickerRow, pick};
+pub use terminal::picker::{PickerRow, PickerRows, pick};
 
 /// How long remaining tasks may take to end.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);

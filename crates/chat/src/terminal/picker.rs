@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IsTerminal as _},
+    sync::mpsc::{Receiver, TryRecvError},
     time::Duration,
 };
 
@@ -24,6 +25,9 @@ use foxwedge_local::{
 /// Time limit for the rest of an escape sequence.
 const ESCAPE_DELAY: Duration = Duration::from_millis(50);
 
+/// How often a list that is not complete looks for more rows.
+const ROW_DELAY: Duration = Duration::from_millis(50);
+
 /// A row of the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PickerRow {
@@ -31,6 +35,43 @@ pub struct PickerRow {
     pub status: (Style, String),
     /// The rest of the row.
     pub text: String,
+}
+
+/// The rows of a list. They may come while the list is shown.
+#[derive(Debug)]
+pub struct PickerRows {
+    rows: Vec<PickerRow>,
+    /// Where more rows come from; `None` if the list is complete.
+    more: Option<Receiver<PickerRow>>,
+}
+
+impl PickerRows {
+    /// A complete list.
+    pub fn complete(rows: Vec<PickerRow>) -> PickerRows {
+        PickerRows { rows, more: None }
+    }
+
+    /// A list of what a channel sends. Waits for the first row.
+    pub fn growing(more: Receiver<PickerRow>) -> PickerRows {
+        let rows = more.recv().into_iter().collect();
+        PickerRows { rows, more: Some(more) }
+    }
+
+    /// Whether there is no row, and none will come.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes the rows that are there.
+    fn take_ready(&mut self) {
+        while let Some(more) = &self.more {
+            match more.try_recv() {
+                Ok(row) => self.rows.push(row),
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => self.more = None,
+            }
+        }
+    }
 }
 
 /// What a key ended the choice with.
@@ -44,7 +85,7 @@ enum PickerEnd {
 ///
 /// # Errors
 /// If stdin or stdout is not a terminal.
-pub fn pick(title: &str, rows: &[PickerRow], first: usize) -> anyhow::Result<Option<usize>> {
+pub fn pick(title: &str, rows: &mut PickerRows, first: usize) -> anyhow::Result<Option<usize>> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         bail!(
             HelpfulError::new("there is no terminal to choose on")
@@ -60,6 +101,7 @@ pub fn pick(title: &str, rows: &[PickerRow], first: usize) -> anyhow::Result<Opt
     let mut painter = TerminalPainter::new(colors, screen.width);
     let mut parser = KeySequenceParser::default();
     let end = loop {
+        screen.add_ready_rows();
         painter.resize(screen.width);
         write_terminal(&painter.paint(&[], &screen.live_area()))?;
         let keys = next_keys(&mut parser, &mut screen)?;
@@ -74,13 +116,16 @@ pub fn pick(title: &str, rows: &[PickerRow], first: usize) -> anyhow::Result<Opt
     })
 }
 
-/// Waits for the next event. Returns the keys that are complete with it.
+/// Waits for the next event, or for more rows. Returns the keys that are complete with it.
 fn next_keys(
     parser: &mut KeySequenceParser,
     screen: &mut PickerScreen<'_>,
 ) -> io::Result<Vec<TerminalKey>> {
     if parser.is_pending() && !event::poll(ESCAPE_DELAY)? {
         return Ok(parser.expire().into_iter().collect());
+    }
+    if screen.rows.more.is_some() && !event::poll(ROW_DELAY)? {
+        return Ok(Vec::new());
     }
     Ok(match event::read()? {
         Event::Key(key) => parser.push(key),
@@ -96,7 +141,7 @@ fn next_keys(
 /// What is shown, and what keys do.
 struct PickerScreen<'a> {
     title: &'a str,
-    rows: &'a [PickerRow],
+    rows: &'a mut PickerRows,
     filter: String,
     /// Indices of the rows that match the filter.
     matching: Vec<usize>,
@@ -107,17 +152,26 @@ struct PickerScreen<'a> {
 }
 
 impl<'a> PickerScreen<'a> {
-    fn new(title: &'a str, rows: &'a [PickerRow], first: usize) -> PickerScreen<'a> {
+    fn new(title: &'a str, rows: &'a mut PickerRows, first: usize) -> PickerScreen<'a> {
         let (width, height) = crossterm::terminal::size().unwrap_or((80, 24));
+        let count = rows.rows.len();
         PickerScreen {
             title,
             rows,
             filter: String::new(),
-            matching: (0..rows.len()).collect(),
-            chosen: first.min(rows.len().saturating_sub(1)),
+            matching: (0..count).collect(),
+            chosen: first.min(count.saturating_sub(1)),
             width: width.into(),
             height: height.into(),
         }
+    }
+
+    /// Adds the rows that are there by now below the others.
+    fn add_ready_rows(&mut self) {
+        let known = self.rows.rows.len();
+        self.rows.take_ready();
+        let new = self.matching_from(known);
+        self.matching.extend(new);
     }
 
     /// Handles a key. Returns how the choice ended, if it did.
@@ -152,20 +206,20 @@ impl<'a> PickerScreen<'a> {
 
     /// Shows the rows that contain every word of the filter.
     fn set_filter(&mut self, filter: String) {
-        let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+        self.filter = filter;
+        self.matching = self.matching_from(0);
+        self.chosen = 0;
+    }
+
+    /// The rows from `first` on that contain every word of the filter.
+    fn matching_from(&self, first: usize) -> Vec<usize> {
+        let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
         let contains_all = |row: &PickerRow| {
             let text = format!("{} {}", row.status.1, row.text).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        self.matching = self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, row)| contains_all(row))
-            .map(|(at, _)| at)
-            .collect();
-        self.filter = filter;
-        self.chosen = 0;
+        let rows = self.rows.rows.iter().enumerate().skip(first);
+        rows.filter(|(_, row)| contains_all(row)).map(|(at, _)| at).collect()
     }
 
     fn live_area(&self) -> LiveArea {
@@ -180,14 +234,16 @@ impl<'a> PickerScreen<'a> {
             rows.push(self.draw_row(row, at == self.chosen).fit(columns));
         }
         let keys = localize("↑↓ choose · type to filter · Enter select · Esc leave");
-        let count = localize(format!("{} of {}", self.matching.len(), self.rows.len()));
-        rows.push(StyledRow::of(DIM, &format!("{count} · {keys}")).fit(columns));
+        let count = localize(format!("{} of {}", self.matching.len(), self.rows.rows.len()));
+        // More rows are coming.
+        let more = if self.rows.more.is_some() { "…" } else { "" };
+        rows.push(StyledRow::of(DIM, &format!("{count}{more} · {keys}")).fit(columns));
         let column = width(&prompt) + width(&self.filter);
         LiveArea { rows, row: 0, column: column.min(columns) }
     }
 
     fn draw_row(&self, row: usize, is_chosen: bool) -> StyledRow {
-        let Some(PickerRow { status: (style, status), text }) = self.rows.get(row) else {
+        let Some(PickerRow { status: (style, status), text }) = self.rows.rows.get(row) else {
             return StyledRow::new();
         };
         let (mark, rest) = if is_chosen { ("> ", BOLD) } else { ("  ", Style::new()) };
@@ -197,17 +253,19 @@ impl<'a> PickerScreen<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
 
-    fn rows(texts: &[&str]) -> Vec<PickerRow> {
-        let row = |text: &&str| PickerRow {
-            status: (Style::new(), "✓ ok".to_owned()),
-            text: (*text).to_owned(),
-        };
-        texts.iter().map(row).collect()
+    fn row(text: &str) -> PickerRow {
+        PickerRow { status: (Style::new(), "✓ ok".to_owned()), text: text.to_owned() }
     }
 
-    fn screen(rows: &[PickerRow]) -> PickerScreen<'_> {
+    fn rows(texts: &[&str]) -> PickerRows {
+        PickerRows::complete(texts.iter().map(|text| row(text)).collect())
+    }
+
+    fn screen(rows: &mut PickerRows) -> PickerScreen<'_> {
         PickerScreen { width: 40, height: 6, ..PickerScreen::new("Sessions", rows, 0) }
     }
 
@@ -217,8 +275,8 @@ mod tests {
 
     #[test]
     fn typing_filters_and_enter_chooses() {
-        let rows = rows(&["0a claude-code tide", "1b codex shop", "2c codex tide"]);
-        let mut screen = screen(&rows);
+        let mut rows = rows(&["0a claude-code tide", "1b codex shop", "2c codex tide"]);
+        let mut screen = screen(&mut rows);
         for c in "TIDE co".chars() {
             assert_eq!(screen.press(&TerminalKey::Char(c)), None);
         }
@@ -236,13 +294,38 @@ mod tests {
     #[test]
     fn the_chosen_row_stays_visible_and_rows_fit_the_width() {
         let long = "a title that is much longer than the terminal is wide";
-        let rows = rows(&["one", "two", "three", "four", long]);
-        let mut screen = screen(&rows);
+        let mut rows = rows(&["one", "two", "three", "four", long]);
+        let mut screen = screen(&mut rows);
         assert_eq!(shown(&screen)[1..4], ["> ✓ ok  one", "  ✓ ok  two", "  ✓ ok  three"]);
         screen.press(&TerminalKey::End);
         let drawn = shown(&screen);
         assert_eq!(drawn.len(), 5);
         assert!(drawn[3].starts_with("> ✓ ok  a title"), "{drawn:?}");
         assert!(drawn.iter().all(|row| width(row) < 40), "{drawn:?}");
+    }
+
+    #[test]
+    fn rows_that_come_later_are_filtered_and_leave_the_choice_where_it_is() {
+        let (sender, more) = mpsc::channel();
+        sender.send(row("one")).unwrap();
+        let mut rows = PickerRows::growing(more);
+        assert!(!rows.is_empty());
+        let mut screen = screen(&mut rows);
+        ["two", "three"].map(|text| sender.send(row(text)).unwrap());
+        screen.add_ready_rows();
+        screen.press(&TerminalKey::Char('e'));
+        screen.press(&TerminalKey::Down);
+        ["four", "five"].map(|text| sender.send(row(text)).unwrap());
+        screen.add_ready_rows();
+        let drawn = shown(&screen);
+        assert_eq!(drawn[1..4], ["  ✓ ok  one", "> ✓ ok  three", "  ✓ ok  five"]);
+        assert!(drawn[4].starts_with("3 of 5… · "), "{drawn:?}");
+        drop(sender);
+        screen.add_ready_rows();
+        assert!(shown(&screen)[4].starts_with("3 of 5 · "));
+        assert_eq!(screen.press(&TerminalKey::Enter), Some(PickerEnd::Chosen(2)));
+        let (sender, more) = mpsc::channel();
+        drop(sender);
+        assert!(PickerRows::growing(more).is_empty());
     }
 }

@@ -26,6 +26,7 @@ mod interactive;
 use table::ListTable;
 
 /// A session in the list.
+#[derive(Clone)]
 pub(crate) struct ListedSessionRow {
     entry: LocalSessionEntry,
     overview: SessionOverview,
@@ -42,14 +43,10 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
     // Removes temporary files of interrupted repairs and copies.
     let folders = listing.entries.iter().filter_map(|entry| entry.path.parent());
     folders.collect::<BTreeSet<_>>().into_iter().for_each(disk::sweep_folder);
-    let mut rows = Vec::new();
     if args.interactive {
-        read_rows(&args, &listing, |row| {
-            rows.push(row);
-            Ok(())
-        })?;
-        return interactive::run(&rows);
+        return interactive::run(&args, &listing);
     }
+    let mut rows = Vec::new();
     match args.output_format {
         ListFormat::Text => output::write_stdout_styled(|out| {
             let mut table = ListTable::new(SystemTime::now());
@@ -140,7 +137,7 @@ fn read_rows(
         })
     };
     let (mut taken, mut outcome) = (0, Ok(()));
-    pool::for_each(&selected, true, read, |row| {
+    pool::for_each(&selected, !args.interactive, read, |row| {
         let Some(row) = row.filter(|row| taken < limit && is_wanted(&row.overview)) else { return };
         taken += 1;
         if outcome.is_ok() {

@@ -1,16 +1,24 @@
 //! `foxwedge list -i`: a list to choose a session from, and what to do with it.
 
-use std::{ffi::OsString, process::ExitCode, time::SystemTime};
+use std::{
+    ffi::OsString,
+    io,
+    process::ExitCode,
+    sync::{Mutex, MutexGuard, mpsc},
+    thread,
+    time::SystemTime,
+};
 
 use anstyle::Style;
-use foxwedge_chat::{PickerRow, pick};
+use foxwedge_chat::{PickerRow, PickerRows, pick};
 
-use super::{ListedSessionRow, table};
+use super::{ListedSessionRow, read_rows, table::PickerTable};
 use crate::{
-    cli::{CliCommand, CommandLine},
+    cli::{CliCommand, CommandLine, ListArgs},
     command::continue_session::session_ref,
 };
 use foxwedge_local::{
+    agents::SessionListing,
     language::localize,
     output::{HelpfulError, clean},
 };
@@ -23,24 +31,73 @@ enum SessionAction {
     Show,
 }
 
-/// Lets the user choose a session and an action, and performs it.
-pub(super) fn run(rows: &[ListedSessionRow]) -> anyhow::Result<ExitCode> {
-    if rows.is_empty() {
+/// What the user chose.
+type ChosenAction = (SessionAction, ListedSessionRow);
+
+/// Lets the user choose a session and an action, and performs it. Sessions are shown as they are read.
+pub(super) fn run(args: &ListArgs, listing: &SessionListing) -> anyhow::Result<ExitCode> {
+    let rows = Mutex::new(Vec::new());
+    let chosen = thread::scope(|scope| {
+        let (sender, more) = mpsc::channel();
+        scope.spawn(|| {
+            let sender = sender;
+            // It ends early when the choice is made, and nobody receives the rows.
+            let _ = send_rows(args, listing, &rows, &sender);
+        });
+        choose(PickerRows::growing(more), &rows)
+    });
+    match chosen? {
+        // Nothing is read any more, so that a database is free to be repaired.
+        Some((action, row)) => perform(action, &row),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Reads the sessions and sends a row for each of them.
+fn send_rows(
+    args: &ListArgs,
+    listing: &SessionListing,
+    rows: &Mutex<Vec<ListedSessionRow>>,
+    sender: &mpsc::Sender<PickerRow>,
+) -> io::Result<()> {
+    let mut table = PickerTable::new(SystemTime::now());
+    let send = |ready: Vec<PickerRow>| {
+        let sent = ready.into_iter().try_for_each(|row| sender.send(row));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    };
+    read_rows(args, listing, |row| {
+        let mut rows = lock(rows);
+        rows.push(row);
+        send(table.ready_rows(&rows))
+    })?;
+    send(table.rest(&lock(rows)))
+}
+
+fn lock(rows: &Mutex<Vec<ListedSessionRow>>) -> MutexGuard<'_, Vec<ListedSessionRow>> {
+    rows.lock().unwrap_or_else(|broken| broken.into_inner())
+}
+
+/// A session and an action; `None` if the user leaves.
+fn choose(
+    mut listed: PickerRows,
+    rows: &Mutex<Vec<ListedSessionRow>>,
+) -> anyhow::Result<Option<ChosenAction>> {
+    if listed.is_empty() {
         return Err(HelpfulError::new("there is no session to choose").into());
     }
-    let listed = table::picker_rows(rows, SystemTime::now());
     let mut first = 0;
-    while let Some(row) = pick(&localize("Sessions"), &listed, first)? {
+    while let Some(row) = pick(&localize("Sessions"), &mut listed, first)? {
         first = row;
-        let Some(chosen) = rows.get(row) else { continue };
-        let actions = actions(chosen);
-        let named: Vec<PickerRow> = actions.iter().map(|(_, text)| action_row(text)).collect();
+        let Some(chosen) = lock(rows).get(row).cloned() else { continue };
+        let actions = actions(&chosen);
+        let named = actions.iter().map(|(_, text)| action_row(text)).collect();
         let title = format!("{} {}", chosen.entry.product, clean(&chosen.short_id));
-        if let Some((action, _)) = pick(&title, &named, 0)?.and_then(|at| actions.get(at)) {
-            return perform(*action, chosen);
+        let picked = pick(&title, &mut PickerRows::complete(named), 0)?;
+        if let Some((action, _)) = picked.and_then(|at| actions.get(at)) {
+            return Ok(Some((*action, chosen)));
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(None)
 }
 
 fn action_row(text: &str) -> PickerRow {

@@ -88,33 +88,59 @@ impl ListColumn {
     }
 }
 
+/// Rows that decide how wide the columns are: a screen of them. They are written together, the others one by
+/// one.
+const FIRST_ROWS: usize = 24;
+
 /// The sessions as rows of a list to choose from.
-pub(super) fn picker_rows(rows: &[ListedSessionRow], now: SystemTime) -> Vec<PickerRow> {
-    const COLUMNS: [ListColumn; 4] =
-        [ListColumn::SessionId, ListColumn::Age, ListColumn::Agent, ListColumn::Project];
-    let home = agents::home_folder();
-    let mut cells: Vec<SessionListCells> = rows
-        .iter()
-        .map(|row| SessionListCells::of(row, now, home.as_deref(), MAX_PROJECT_COLUMNS))
-        .collect();
-    shorten_statuses(&mut cells);
-    let layout = ListLayout::of(&cells);
-    let row = |cells: &SessionListCells| PickerRow {
-        status: (
-            cells.health.style(),
-            pad(&cells.text(ListColumn::Health), layout.width_of(ListColumn::Health)),
-        ),
-        text: COLUMNS
-            .iter()
-            .map(|column| layout.cell(*column, &cells.text(*column)))
-            .chain([cells.title.clone()])
-            .collect(),
-    };
-    cells.iter().map(row).collect()
+pub(super) struct PickerTable {
+    now: SystemTime,
+    home: Option<PathBuf>,
+    /// The widths of columns; `None` before the first rows are written.
+    layout: Option<ListLayout>,
+    written: usize,
 }
 
-/// Rows that decide how wide the columns are. They are written together, the others one by one.
-const FIRST_ROWS: usize = 60;
+impl PickerTable {
+    const COLUMNS: [ListColumn; 4] =
+        [ListColumn::SessionId, ListColumn::Age, ListColumn::Agent, ListColumn::Project];
+
+    pub(super) fn new(now: SystemTime) -> PickerTable {
+        PickerTable { now, home: agents::home_folder(), layout: None, written: 0 }
+    }
+
+    /// The new rows: none before the first ones are complete.
+    pub(super) fn ready_rows(&mut self, rows: &[ListedSessionRow]) -> Vec<PickerRow> {
+        match self.layout.is_none() && rows.len() < FIRST_ROWS {
+            true => Vec::new(),
+            false => self.rest(rows),
+        }
+    }
+
+    /// All new rows.
+    pub(super) fn rest(&mut self, rows: &[ListedSessionRow]) -> Vec<PickerRow> {
+        let new = rows.get(self.written..).unwrap_or_default();
+        let cells_of =
+            |row| SessionListCells::of(row, self.now, self.home.as_deref(), MAX_PROJECT_COLUMNS);
+        let mut cells: Vec<SessionListCells> = new.iter().map(cells_of).collect();
+        shorten_statuses(&mut cells);
+        self.written = rows.len();
+        let layout = self.layout.get_or_insert_with(|| ListLayout::of(&cells));
+        let row = |cells: &SessionListCells| {
+            layout.widen(cells);
+            let columns = Self::COLUMNS.iter();
+            let health = cells.text(ListColumn::Health);
+            PickerRow {
+                status: (cells.health.style(), pad(&health, layout.width_of(ListColumn::Health))),
+                text: columns
+                    .map(|column| layout.cell(*column, &cells.text(*column)))
+                    .chain([cells.title.clone()])
+                    .collect(),
+            }
+        };
+        cells.iter().map(row).collect()
+    }
+}
 
 /// Writes a header and one line for each session.
 pub(super) struct ListTable {
