@@ -26,9 +26,18 @@ kind = "claude-code"
 command = [${JSON.stringify(process.env.FOXWEDGE_SCRIPTED_AGENT ?? "")}, "--fake", "permission"]
 ask_user = true
 
+[[upstream]]
+name = "messages"
+kind = "scripted"
+formats = ["anthropic"]
+
 [[route]]
 model = "claude-code"
 upstream = "agent"
+
+[[route]]
+model = "converted"
+upstream = "messages"
 
 [[route]]
 model = "*"
@@ -209,6 +218,27 @@ test("the page of a rule is in the language of the console", async () => {
     await page.getByText("工具调用没有结果").first().waitFor();
     await page.getByRole("button", { name: "English" }).click();
     await page.getByRole("heading", { name: "What repair does" }).waitFor();
+  });
+});
+
+test("what a conversion lost is told in the language of the console", async () => {
+  const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
+  await gateway.request("v1/chat/completions", {
+    model: "converted",
+    seed: 7,
+    messages: [
+      { role: "user", content: "hello" },
+      { role: "assistant", content: null, tool_calls: [call] },
+      { role: "user", content: "go on" },
+    ],
+  });
+  await withPage("/feed", async (page) => {
+    await page.locator(".row", { hasText: "converted" }).first().click();
+    await page.getByRole("link", { name: "Before and after" }).click();
+    const attached = { state: "attached" };
+    await page.getByText("`seed` is not supported in this format").waitFor(attached);
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByText("此格式不支持 `seed`").waitFor(attached);
   });
 });
 

@@ -239,6 +239,28 @@ test("every page has both languages, and the choice is stored", async () => {
   });
 });
 
+test("the page of an open run fits a phone however long the run lasts", async () => {
+  const site = await startFakeGateway();
+  const phone = { viewport: { width: 390, height: 844 }, locale: "zh-CN" };
+  await withPage(site, phone, async (page) => {
+    await page.clock.install();
+    await page.goto(`${site.url}#/runs/run-open`);
+    await page.locator("[data-call]").first().waitFor();
+    const lengths = new Set();
+    for (let step = 0; step < 60; step += 1) {
+      await page.clock.fastForward(1_000 + 5_000 * step);
+      const { cut, labels } = await page.evaluate(async () => {
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const { scrollWidth, clientWidth } = document.querySelector(".panel.fill");
+        return { cut: scrollWidth - clientWidth, labels: document.querySelector(".axis").innerText };
+      });
+      assert.ok(cut <= 1, `${cut} px: ${labels}`);
+      lengths.add(labels);
+    }
+    assert.ok(lengths.size > 5, [...lengths].join("; "));
+  });
+});
+
 test("markup in a text is shown as text", async () => {
   const hostile = (text) =>
     `${text}<img src=x onerror="window.hurt=1"><script>window.hurt=1</script>"'\u202e&lt;b&gt;`;

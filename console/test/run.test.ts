@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Notes } from "../src/data/notes.js";
-import { rowsOf, ticks } from "../src/pages/run/order.js";
+import { isLabelShown, rowsOf, ticks } from "../src/pages/run/order.js";
 import { type ToolTruth, createSession } from "../src/run.js";
 
 const tool = (call: string, turn: number, parent?: string): ToolTruth => ({
@@ -71,6 +71,14 @@ test("the times of a call are those of its events", () => {
   assert.deepEqual([known?.opened, known?.begun, known?.settled], [1_100, 1_200, 1_900]);
   assert.deepEqual([notes.startedAt, notes.endedAt], [1_000, 2_000]);
   assert.deepEqual(announced, ["toolStatus Bash", "toolSettled Bash", "runEnded"]);
+});
+
+test("labels of an axis end on it on a phone", () => {
+  assert.ok(isLabelShown(0, "0", true));
+  assert.ok(isLabelShown(0.7, "20 s", true));
+  assert.ok(!isLabelShown(0.63, "1 min 0 s", true));
+  assert.ok(isLabelShown(0.63, "1 min 0 s", false));
+  assert.ok(!isLabelShown(0.95, "1 s", false));
 });
 
 test("an axis has a few round ticks", () => {

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 
+import { language } from "../settings.js";
 import { headers, markAccepted, markRejected } from "./token.js";
 
 /** Whether the server responds; if not, since when. */
@@ -61,6 +62,8 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
   const { method = "GET", body, signal } = options;
   const requestHeaders: Record<string, string> = {
     accept: "application/json",
+    // What the server says about errors and losses is in the language of the console.
+    "accept-language": language.peek(),
     ...headers(),
     ...options.headers,
   };

@@ -3,6 +3,8 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 
+import { language } from "../settings.js";
+
 /** The state of a poll. The last good value stays while newer requests fail. */
 export interface PollState<T> {
   readonly value?: T;
@@ -18,17 +20,21 @@ export interface Poll<T> {
   readonly refresh: () => void;
 }
 
-/** Polls every `every` milliseconds while mounted; 0 loads once. `key` identifies the data. */
+/**
+ * Polls every `every` milliseconds while mounted; 0 loads once. `key` identifies the data. Texts of the
+ * server are loaded again if the language changes.
+ */
 export function usePoll<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
   every: number,
 ): Poll<T> {
+  const spoken = language.value;
   const poll = useMemo(() => {
     const known = signal<PollState<T>>({});
     let run = () => {};
     return { known, refresh: () => run(), set: (next: () => void) => (run = next) };
-  }, [key]);
+  }, [key, spoken]);
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;

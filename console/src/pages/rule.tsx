@@ -7,14 +7,12 @@ import type { Rule } from "../data/types.js";
 import { Loaded, Page } from "../parts/frame.js";
 import { Icon } from "../parts/icon.js";
 import { link } from "../route.js";
-import { language } from "../settings.js";
 import { t } from "../words.js";
 
 export function RulePage({ code }: { code: string }) {
-  const lang = language.value;
   const { known } = usePoll(
-    `${code} ${lang}`,
-    (signal) => fetchJson<Rule>(`${path(["console", "rules", code])}?lang=${lang}`, { signal }),
+    code,
+    (signal) => fetchJson<Rule>(path(["console", "rules", code]), { signal }),
     0,
   );
   const rule = known.value.value;

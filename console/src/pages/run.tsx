@@ -69,7 +69,7 @@ export function RunPage({ id }: { id: string }) {
             <div class="note tone-bad">
               <Icon name="cross" />
               <div>
-                <b>{run.error.code ?? t("outcome.failed")}</b>
+                <b>{labelOf("refused", run.error.code ?? "") || t("outcome.failed")}</b>
                 <Text text={run.error.message} />
               </div>
             </div>

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 
 use foxwedge_core::rules;
-use foxwedge_local::language::{Catalog, use_catalog};
+use foxwedge_local::language::{Catalog, offer_chinese, use_catalog};
 
 mod command_help;
 mod usage_errors;
@@ -15,7 +15,7 @@ pub(crate) use command_help::translate_command;
 pub(crate) use usage_errors::exit_with;
 
 /// Sentences, by what they are about.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     include_str!("chinese/help.txt"),
     include_str!("chinese/runs_help.txt"),
     include_str!("chinese/findings.txt"),
@@ -31,11 +31,14 @@ const TABLES: [&str; 16] = [
     include_str!("chinese/errors.txt"),
     include_str!("chinese/error_helps.txt"),
     include_str!("chinese/suite.txt"),
+    include_str!("chinese/console.txt"),
     include_str!("chinese/chat.txt"),
 ];
 
-/// Switches this process to Chinese if the command line or the environment asks for it.
+/// Switches this process to Chinese if the command line or the environment asks for it. Readers of the
+/// console may ask for Chinese in any case.
 pub(crate) fn choose_language() {
+    offer_chinese(catalog);
     let variable = |name: &str| std::env::var(name).ok();
     if is_chosen(std::env::args_os().skip(1), variable) {
         use_catalog(catalog());

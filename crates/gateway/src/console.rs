@@ -18,6 +18,7 @@ mod tests;
 
 use crate::ApiError;
 use foxwedge_core::Format;
+use foxwedge_local::language::ReaderLanguage;
 use http::StatusCode;
 use serde_json::Value;
 
@@ -39,7 +40,31 @@ pub(crate) async fn route(app: &GatewayState, request: ApiRequest<'_>) -> Option
         Ok(()) => answer(app, &request, route).await,
         Err(error) => Err(error),
     };
-    Some(reply.unwrap_or_else(|error| error::reply(&error, Format::OpenaiChat, request.id)))
+    Some(reply.unwrap_or_else(|mut error| {
+        error.message = reader_language(&request).localize(error.message).into_owned();
+        error::reply(&error, Format::OpenaiChat, request.id)
+    }))
+}
+
+/// The language that the request asks for: in `lang`, or as browsers do.
+fn reader_language(request: &ApiRequest<'_>) -> ReaderLanguage {
+    let parameter = request.parameter("lang").ok().flatten();
+    let header = || request.headers.get(http::header::ACCEPT_LANGUAGE)?.to_str().ok();
+    parameter.as_deref().or_else(header).map_or(ReaderLanguage::English, ReaderLanguage::parse)
+}
+
+/// Replaces the texts under this key, if there are any, by those for the reader.
+fn localize_texts(language: ReaderLanguage, object: &mut Value, key: &str) {
+    let localize = |value: &mut Value| {
+        if let Value::String(text) = value {
+            *text = language.localize(std::mem::take(text)).into_owned();
+        }
+    };
+    match object.get_mut(key) {
+        Some(Value::Array(list)) => list.iter_mut().for_each(localize),
+        Some(value) => localize(value),
+        None => {}
+    }
 }
 
 async fn answer(

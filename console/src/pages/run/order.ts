@@ -79,3 +79,16 @@ export function ticks(length: number, maxTicks: number): readonly number[] {
   for (let at = 0; at <= length; at += step) all.push(at);
   return all;
 }
+
+/** The least width of the axis on a phone, and the width of a character of its labels, in pixels. */
+const NARROW_AXIS = 105;
+const LABEL_CHARACTER = 6.2;
+
+/**
+ * Whether a label is shown that begins at a share of the axis. On a phone nothing is behind the end of the
+ * axis, so the whole label has to fit; otherwise it only must not touch the header of the next column.
+ */
+export function isLabelShown(share: number, label: string, narrow: boolean): boolean {
+  if (!narrow) return share < 0.92;
+  return share * NARROW_AXIS + label.length * LABEL_CHARACTER <= NARROW_AXIS;
+}

@@ -11,7 +11,7 @@ import { LongList } from "../../parts/long.js";
 import { isNarrow } from "../../parts/narrow.js";
 import type { RunSnapshot } from "../../run.js";
 import { span, t } from "../../words.js";
-import { type CallRow, keyOf, rowsOf, ticks } from "./order.js";
+import { type CallRow, isLabelShown, keyOf, rowsOf, ticks } from "./order.js";
 
 export function Waterfall(props: {
   live: LiveRun;
@@ -41,12 +41,14 @@ export function Waterfall(props: {
       <div class="axis fall-grid" aria-hidden="true">
         <span>{t("run.call")}</span>
         <span class="track">
-          {marks.map((mark) => (
-            <i key={mark} style={{ left: `${(mark / length) * 100}%` }}>
-              {/* The header of the next column is behind the end. */}
-              {mark === 0 ? "0" : mark / length < (isNarrow.value ? 0.7 : 0.92) && span(mark)}
-            </i>
-          ))}
+          {marks.map((mark) => {
+            const [share, label] = [mark / length, mark === 0 ? "0" : span(mark)];
+            return (
+              <i key={mark} style={{ left: `${share * 100}%` }}>
+                {isLabelShown(share, label, isNarrow.value) && label}
+              </i>
+            );
+          })}
         </span>
         <span class="right">{t("run.took")}</span>
       </div>

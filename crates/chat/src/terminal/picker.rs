@@ -307,15 +307,16 @@ mod tests {
     #[test]
     fn rows_that_come_later_are_filtered_and_leave_the_choice_where_it_is() {
         let (sender, more) = mpsc::channel();
-        sender.send(row("one")).unwrap();
+        let send = |text: &&str| sender.send(row(text)).expect("it is received");
+        send(&"one");
         let mut rows = PickerRows::growing(more);
         assert!(!rows.is_empty());
         let mut screen = screen(&mut rows);
-        ["two", "three"].map(|text| sender.send(row(text)).unwrap());
+        ["two", "three"].iter().for_each(send);
         screen.add_ready_rows();
         screen.press(&TerminalKey::Char('e'));
         screen.press(&TerminalKey::Down);
-        ["four", "five"].map(|text| sender.send(row(text)).unwrap());
+        ["four", "five"].iter().for_each(send);
         screen.add_ready_rows();
         let drawn = shown(&screen);
         assert_eq!(drawn[1..4], ["  ✓ ok  one", "> ✓ ok  three", "  ✓ ok  five"]);

@@ -36,16 +36,24 @@ impl Answer {
 
 impl Console {
     fn open(sandbox: &Sandbox) -> Console {
-        let gateway = Gateway::start(sandbox, &["--log", "off"]);
+        Console::start(sandbox, &["--log", "off"])
+    }
+
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Console {
+        let gateway = Gateway::start(sandbox, arguments);
         let token = fs::read_to_string(sandbox.home().join(".config/foxwedge/token")).unwrap();
         Console { gateway, token: token.trim().to_owned() }
     }
 
     fn ask(&self, head: &str, body: &str) -> Answer {
+        self.ask_in("en", head, body)
+    }
+
+    fn ask_in(&self, language: &str, head: &str, body: &str) -> Answer {
         let host = &self.gateway.address;
         let text = self.gateway.ask(&format!(
             "{head} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
-             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+             accept-language: {language}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             self.token,
             body.len()
         ));
@@ -407,4 +415,43 @@ fn a_cut_shows_what_a_naive_one_would_part() {
     let body = json!({ "body": [{ "role": "user", "content": "hi" }], "fraction": 0.5 });
     let answer = console.post("compaction", &body);
     assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+#[test]
+fn losses_and_errors_are_told_in_the_language_of_the_reader() {
+    let sandbox = Sandbox::new();
+    let torn = ".claude/projects/-w/0a1b2c3d-0001-4000-8000-000000000001.jsonl";
+    sandbox.keep(torn, 1, "{\"kind\": \"else\"}\nnot a record\n{}\n");
+    let config = sandbox.home().join("gateway.toml");
+    let text = "[[upstream]]\nname = \"scripted\"\nkind = \"scripted\"\nformats = [\"anthropic\"]\n\
+                [[route]]\nmodel = \"*\"\nupstream = \"scripted\"\n";
+    fs::write(&config, text).unwrap();
+    let config = config.to_string_lossy();
+    let console = Console::start(&sandbox, &["--log", "off", "--config", &config]);
+    let call = json!({"id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    let messages = json!([
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "user", "content": "Go on"},
+    ]);
+    let body = json!({"model": "m", "seed": 7, "messages": messages});
+    let answer = console.ask("POST /v1/chat/completions", &body.to_string());
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    let feed = console.told("feed");
+    let request = feed["data"][0]["id"].as_str().unwrap_or_else(|| panic!("{feed}"));
+    console.list("");
+    let table = [
+        ("en-US", "`seed` is not supported in this format", "no such session", "records"),
+        ("zh-CN,zh;q=0.9,en", "此格式不支持 `seed`", "没有这个会话", "记录"),
+    ];
+    for (language, loss, missing, why) in table {
+        let told =
+            |path: &str| console.ask_in(language, &format!("GET /v1/console/{path}"), "").json();
+        assert_eq!(told(&format!("feed/{request}"))["losses"], json!([loss]));
+        assert_eq!(told("sessions/none")["error"]["message"], missing);
+        let row = &told("sessions?source=file")["data"][0];
+        assert!(row["why"].as_str().is_some_and(|text| text.contains(why)), "{row}");
+        let id = row["id"].as_str().unwrap();
+        assert_eq!(told(&format!("sessions/{id}"))["error"]["message"], row["why"]);
+    }
 }

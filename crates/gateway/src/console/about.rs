@@ -6,9 +6,10 @@ use crate::{
     request_monitor,
 };
 use foxwedge_core::rules;
+use foxwedge_local::language::ReaderLanguage;
 use serde_json::{Value, json};
 
-use super::{json_reply as reply, request};
+use super::{json_reply as reply, reader_language, request};
 use crate::{HttpReply, api_request::ApiRequest, gateway_state::GatewayState};
 
 /// `GET /v1/console`.
@@ -43,7 +44,7 @@ pub(super) fn rule(code: &str, http_request: &ApiRequest<'_>) -> Result<HttpRepl
     let rule = rules::find_rule(code).ok_or_else(none)?;
     let mut value = rule_json(rule);
     value["page"] = json!(rule.explain);
-    if http_request.parameter("lang")?.is_some_and(|lang| lang.starts_with("zh"))
+    if reader_language(http_request) == ReaderLanguage::Chinese
         && let (Some(chinese), Some(page)) = (rule.chinese(), rule.chinese_page())
     {
         value["summary"] = json!(chinese.summary);

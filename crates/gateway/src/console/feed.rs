@@ -8,7 +8,7 @@ use foxwedge_core::rules;
 use foxwedge_local::console::request_repair_rows;
 use serde_json::{Map, Value, json};
 
-use super::{json_reply as reply, request, sessions};
+use super::{json_reply as reply, localize_texts, reader_language, request, sessions};
 use crate::{
     HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState,
     log::DeliveryOutcome,
@@ -48,6 +48,7 @@ pub(super) fn one(
     if let Some(rows) = repair.and_then(|repair| repair_rows(repair)) {
         detail["rows"] = rows;
     }
+    localize_texts(reader_language(http_request), &mut detail, "losses");
     const DETAIL_KEYS: [&str; 8] =
         ["mode", "format", "changes", "rows", "losses", "compacted", "body_before", "body_after"];
     let more =

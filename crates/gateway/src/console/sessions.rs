@@ -15,7 +15,7 @@ use foxwedge_local::{
 use foxwedge_store::{ListFilter, ListPage, SessionRow, Store};
 use serde_json::{Map, Value, json};
 
-use super::{json_reply as reply, request};
+use super::{json_reply as reply, localize_texts, reader_language, request};
 use crate::{HttpReply, api, api_request::ApiRequest, error, gateway_state::GatewayState};
 
 /// Maximum number of gateway sessions in the list.
@@ -59,13 +59,17 @@ pub(super) async fn list(
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = rows.last().filter(|_| more).map(|row| row.cursor().encode());
-    let data: Vec<Value> = rows.iter().map(ConsoleSessionRow::row_json).collect();
+    let mut data: Vec<Value> = rows.iter().map(ConsoleSessionRow::row_json).collect();
+    let mut scan = scan_json(&session_files.scan);
+    let language = reader_language(http_request);
+    let folders = scan["closed"].as_array_mut().into_iter().flatten();
+    data.iter_mut().chain(folders).for_each(|row| localize_texts(language, row, "why"));
     Ok(reply(&json!({
         "data": data,
         "has_more": more,
         "next": next,
         "total": total,
-        "scan": scan_json(&session_files.scan),
+        "scan": scan,
         "counts": counts,
         "files": file_access,
     })))
