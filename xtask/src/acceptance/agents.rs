@@ -14,6 +14,9 @@ mod replies;
 mod http;
 mod model;
 mod damage;
+mod row_damage;
+mod store;
+mod view;
 mod foxwedge;
 mod session;
 mod judge;
@@ -39,6 +42,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "--copilot-cli CLI…",
     "--kimi-code CLI…",
     "--qwen-code CLI…",
+    "--opencode CLI…",
     "--keep FOLDER",
     "--foxwedge BINARY",
 ];

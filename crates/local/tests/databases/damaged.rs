@@ -83,3 +83,24 @@ fn cut_off_text_stays() {
     assert!(rows.iter().any(|(_, _, values)| values.contains("answer 0, which goes on")));
     assert_eq!(findings(&path), Vec::<String>::new());
 }
+
+#[test]
+fn a_text_that_is_cut_off_in_its_times_has_the_field_that_they_require() {
+    let data = r#"{"text":"answer 0","time":{"end":1795000000001,"start":1795000000000}}"#;
+    for cut in data.find("time").unwrap()..data.len() {
+        let home = TestHome::new();
+        let mut store = OpencodeStore::create(&home.database());
+        store.story(SESSION, 1);
+        let cut_off = "UPDATE part SET data = ?1 WHERE data LIKE '%answer 0%'";
+        store.connection.execute(cut_off, [&data[..cut]]).unwrap();
+        let path = store.close().join(SESSION);
+        home.fix(&path).unwrap().unwrap();
+        assert_eq!(findings(&path), Vec::<String>::new(), "{cut}");
+        let store = rusqlite::Connection::open(home.database()).unwrap();
+        let query = "SELECT data FROM part WHERE data LIKE '%answer 0%'";
+        let text: String = store.query_row(query, [], |row| row.get(0)).unwrap();
+        let part: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let time = part.get("time");
+        assert!(time.is_none_or(|time| time["start"].is_u64()), "{text}");
+    }
+}

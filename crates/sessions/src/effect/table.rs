@@ -38,7 +38,7 @@ const PI: AgentVersion = AgentVersion::new(1, 5, 0);
 /// The only tested version of Qwen Code.
 const QWEN: AgentVersion = AgentVersion::new(0, 24, 4);
 /// The version in a row of opencode is the one that began the session; the one that opens it may be
-/// newer. Tested with 1.18.33.
+/// newer. Tested with 1.18.33 and 1.18.34.
 const OPENCODE: AgentVersion = AgentVersion::new(1, 0, 0);
 /// The only tested version of goose. Its rows name no version.
 const GOOSE: AgentVersion = AgentVersion::new(1, 52, 0);
@@ -461,6 +461,10 @@ pub const RATED_ROWS: &[RatedRow] = &[
         Tolerated,
         "1.18 sends a call that is pending or running as failed: `[Tool execution was interrupted]`",
     ),
+    row(Opencode, &[201], All, OPENCODE, Blocks, "1.18.34 sends both calls under one id"),
+    row(Opencode, &[302], All, OPENCODE, Blocks, "1.18.34 sends it as it is, and it is refused"),
+    row(Opencode, &[801], All, OPENCODE, Blocks, "1.18.34 ends with `Unexpected server error`"),
+    row(Opencode, &[805], All, OPENCODE, Blocks, "1.18.34 fails, or its server: `Missing key`"),
     row(Goose, &[101], OpenEnd, GOOSE, Tolerated, "1.52.0 leaves out the open call"),
     row(Goose, &[101], All, GOOSE, HidesHistory, "1.52.0 leaves out the call"),
     row(Goose, &[102], All, GOOSE, HidesHistory, "1.52.0 leaves out a result without a call"),

@@ -10,6 +10,8 @@ use super::RowFields;
 pub(super) struct RequiredField {
     path: &'static [&'static str],
     value: FieldValue,
+    /// Whether the object that it belongs to may be missing. Then it is required only inside one.
+    is_parent_optional: bool,
 }
 
 /// Where the value of a missing field comes from.
@@ -45,7 +47,11 @@ pub(super) struct RowContext {
 use FieldValue::{Created, Folder, Json, Model, Parent, Provider, Tool};
 
 const fn field(path: &'static [&'static str], value: FieldValue) -> RequiredField {
-    RequiredField { path, value }
+    RequiredField { path, value, is_parent_optional: false }
+}
+
+const fn inner_field(path: &'static [&'static str], value: FieldValue) -> RequiredField {
+    RequiredField { path, value, is_parent_optional: true }
 }
 
 const USER: &[RequiredField] = &[
@@ -84,7 +90,8 @@ const STEP_FINISH: &[RequiredField] = &[
     field(&["tokens", "cache", "write"], Json("0")),
 ];
 
-const TEXT: &[RequiredField] = &[field(&["text"], Json("\"\""))];
+const TEXT: &[RequiredField] =
+    &[field(&["text"], Json("\"\"")), inner_field(&["time", "start"], Created)];
 const REASONING: &[RequiredField] =
     &[field(&["text"], Json("\"\"")), field(&["time", "start"], Created)];
 const COMPACTION: &[RequiredField] = &[field(&["auto"], Json("false"))];
@@ -119,7 +126,7 @@ impl RequiredField {
         for key in parents {
             let fields = inside.as_ref().unwrap_or(fields);
             if is_null(fields, key) {
-                return true;
+                return !self.is_parent_optional;
             }
             if !fields.get(key).is_some_and(|value| value.of(fields.source).starts_with('{')) {
                 return false;

@@ -10,7 +10,10 @@ use std::{
 
 use foxwedge_core::Format;
 
-use super::folder::{AgentFolder, run_turn};
+use super::{
+    folder::{AgentFolder, run_turn},
+    store,
+};
 
 /// Whose command line it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,10 +25,11 @@ pub(super) enum AgentVendor {
     CopilotCli,
     KimiCode,
     QwenCode,
+    Opencode,
 }
 
 impl AgentVendor {
-    pub(super) const ALL: [AgentVendor; 7] = [
+    pub(super) const ALL: [AgentVendor; 8] = [
         AgentVendor::ClaudeCode,
         AgentVendor::Codex,
         AgentVendor::GeminiCli,
@@ -33,6 +37,7 @@ impl AgentVendor {
         AgentVendor::CopilotCli,
         AgentVendor::KimiCode,
         AgentVendor::QwenCode,
+        AgentVendor::Opencode,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -44,6 +49,7 @@ impl AgentVendor {
             AgentVendor::CopilotCli => "Copilot CLI",
             AgentVendor::KimiCode => "Kimi Code",
             AgentVendor::QwenCode => "Qwen Code",
+            AgentVendor::Opencode => "opencode",
         }
     }
 
@@ -56,6 +62,7 @@ impl AgentVendor {
             AgentVendor::CopilotCli => "--copilot-cli",
             AgentVendor::KimiCode => "--kimi-code",
             AgentVendor::QwenCode => "--qwen-code",
+            AgentVendor::Opencode => "--opencode",
         }
     }
 
@@ -68,6 +75,7 @@ impl AgentVendor {
             AgentVendor::CopilotCli => "FOXWEDGE_COPILOT_CLI",
             AgentVendor::KimiCode => "FOXWEDGE_KIMI_CODE",
             AgentVendor::QwenCode => "FOXWEDGE_QWEN_CODE",
+            AgentVendor::Opencode => "FOXWEDGE_OPENCODE",
         }
     }
 
@@ -78,7 +86,8 @@ impl AgentVendor {
             | AgentVendor::Pi
             | AgentVendor::CopilotCli
             | AgentVendor::KimiCode
-            | AgentVendor::QwenCode => Format::Anthropic,
+            | AgentVendor::QwenCode
+            | AgentVendor::Opencode => Format::Anthropic,
             AgentVendor::Codex => Format::OpenaiResponses,
             AgentVendor::GeminiCli => Format::Gemini,
         }
@@ -90,7 +99,8 @@ impl AgentVendor {
             AgentVendor::ClaudeCode
             | AgentVendor::Codex
             | AgentVendor::CopilotCli
-            | AgentVendor::KimiCode => true,
+            | AgentVendor::KimiCode
+            | AgentVendor::Opencode => true,
             AgentVendor::GeminiCli | AgentVendor::Pi | AgentVendor::QwenCode => false,
         }
     }
@@ -103,7 +113,8 @@ impl AgentVendor {
             | AgentVendor::Pi
             | AgentVendor::CopilotCli
             | AgentVendor::KimiCode
-            | AgentVendor::QwenCode => true,
+            | AgentVendor::QwenCode
+            | AgentVendor::Opencode => true,
             AgentVendor::GeminiCli => false,
         }
     }
@@ -163,6 +174,17 @@ impl AgentCli {
                 let settings = serde_json::json!({ "providers": { "scripted": provider } });
                 (".pi/agent", "models.json", settings.to_string())
             }
+            AgentVendor::Opencode => {
+                let provider = serde_json::json!({
+                    "npm": "@ai-sdk/anthropic", "models": { "scripted": { "name": "scripted" } },
+                    "options": { "baseURL": format!("http://127.0.0.1:{port}/v1"), "apiKey": "scripted" },
+                });
+                let settings = serde_json::json!({
+                    "provider": { "scripted": provider }, "permission": "allow",
+                    "model": "scripted/scripted", "small_model": "scripted/scripted",
+                });
+                (".config/opencode", "opencode.json", settings.to_string())
+            }
             AgentVendor::Codex => {
                 let settings = format!(
                     "model = \"scripted\"\nmodel_provider = \"scripted\"\n\
@@ -206,6 +228,13 @@ impl AgentCli {
             (AgentVendor::KimiCode, TurnKind::Resumed(id)) => {
                 command.args(["--session", id, "-p"]);
             }
+            // Without a title, it asks the model for one.
+            (AgentVendor::Opencode, TurnKind::First) => {
+                command.args(["run", "--title", "A story"]);
+            }
+            (AgentVendor::Opencode, TurnKind::Resumed(id)) => {
+                command.args(["run", "--session", id]);
+            }
             (AgentVendor::QwenCode, turn) => {
                 command.args(["--auth-type", "anthropic", "--yolo"]);
                 command.args(match turn {
@@ -238,6 +267,19 @@ impl AgentCli {
         command.arg(prompt).current_dir(folder.workspace());
         self.set_environment(&mut command, folder, port);
         command
+    }
+
+    /// The server of the agent at an address, if it has one that shows sessions to views.
+    pub(super) fn server(&self, folder: &AgentFolder, port: u16, address: &str) -> Option<Command> {
+        let (host, own) = address.split_once(':')?;
+        if self.vendor != AgentVendor::Opencode {
+            return None;
+        }
+        let mut command = self.program();
+        command.args(["serve", "--hostname", host, "--port", own]);
+        command.current_dir(folder.workspace());
+        self.set_environment(&mut command, folder, port);
+        Some(command)
     }
 
     /// An environment without anything of the user's.
@@ -286,6 +328,11 @@ impl AgentCli {
                 command.env("ANTHROPIC_BASE_URL", &here).env("ANTHROPIC_API_KEY", "scripted");
                 command.env("ANTHROPIC_MODEL", "scripted");
             }
+            AgentVendor::Opencode => {
+                for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS"] {
+                    command.env(format!("OPENCODE_DISABLE_{name}"), "1");
+                }
+            }
             AgentVendor::GeminiCli => {
                 command.env("GOOGLE_GEMINI_BASE_URL", &here).env("GEMINI_API_KEY", "scripted");
             }
@@ -294,6 +341,11 @@ impl AgentCli {
 
     /// The session file in a home with one session, and the id of the session.
     pub(super) fn session(&self, folder: &AgentFolder) -> Option<(PathBuf, String)> {
+        if self.vendor == AgentVendor::Opencode {
+            let database = folder.home().join(".local/share/opencode/opencode.db");
+            let id = store::only_session(&database)?;
+            return Some((database.join(&id), id));
+        }
         let folder = match self.vendor {
             AgentVendor::ClaudeCode => folder.home().join(".claude/projects"),
             AgentVendor::Codex => folder.home().join(".codex/sessions"),
@@ -302,6 +354,7 @@ impl AgentCli {
             AgentVendor::CopilotCli => folder.home().join(".copilot/session-state"),
             AgentVendor::KimiCode => folder.home().join(".kimi-code/sessions"),
             AgentVendor::QwenCode => folder.home().join(".qwen/projects"),
+            AgentVendor::Opencode => return None,
         };
         // Some versions keep files of sub-agents beside it.
         let is_own = |stem: &str| match self.vendor {
@@ -311,6 +364,7 @@ impl AgentCli {
             AgentVendor::Pi => stem.ends_with(SESSION),
             AgentVendor::CopilotCli => stem == "events",
             AgentVendor::KimiCode => stem == "wire",
+            AgentVendor::Opencode => false,
         };
         let file = find(&folder, &is_own)?;
         let stem = file.file_stem()?.to_str()?;
@@ -319,7 +373,8 @@ impl AgentCli {
             | AgentVendor::GeminiCli
             | AgentVendor::Pi
             | AgentVendor::CopilotCli
-            | AgentVendor::QwenCode => SESSION,
+            | AgentVendor::QwenCode
+            | AgentVendor::Opencode => SESSION,
             AgentVendor::Codex => stem.get(stem.len().checked_sub(SESSION.len())?..)?,
             // The folder of the session, above that of the agent.
             AgentVendor::KimiCode => file.ancestors().nth(3)?.file_name()?.to_str()?,

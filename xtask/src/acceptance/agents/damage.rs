@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{
     history::text_of,
+    row_damage,
     script::{CALLS, PROMPTS, REPLIES},
 };
 
@@ -17,6 +18,9 @@ pub(super) struct DamagedSession {
 
 /// Every accident that can happen to a session.
 pub(super) fn all(session: &str) -> Vec<DamagedSession> {
+    if session.starts_with("{\"row\":") {
+        return row_damage::all(session);
+    }
     let story = SessionLines::read(session);
     let happened = ACCIDENTS.into_iter().filter_map(|(name, lost, accident)| {
         // What an agent wrote anew is there a second time.
@@ -120,7 +124,12 @@ struct SessionLines<'s> {
 impl<'s> SessionLines<'s> {
     fn read(session: &'s str) -> SessionLines<'s> {
         let lines: Vec<&str> = session.lines().collect();
-        let records = lines.iter().map(|line| serde_json::from_str(line).unwrap_or_default());
+        let records = lines.iter().map(|line| {
+            let record: Value = serde_json::from_str(line).unwrap_or_default();
+            // Of a row, its payload.
+            let payload = record["row"]["data"].as_str().map(serde_json::from_str);
+            payload.and_then(Result::ok).unwrap_or(record)
+        });
         SessionLines { records: records.collect(), lines }
     }
 
@@ -145,7 +154,9 @@ impl<'s> SessionLines<'s> {
             let is_result = text_of(record, "type") == "tool.execution_complete";
             let event = &record["event"];
             let is_event = text_of(event, "type") == "tool.result";
+            let is_done = matches!(text_of(&record["state"], "status"), "completed" | "error");
             if text_of(&record["message"], "toolCallId") == id
+                || is_done && text_of(record, "callID") == id
                 || is_event && text_of(event, "toolCallId") == id
                 || is_result && text_of(&record["data"], "toolCallId") == id
             {

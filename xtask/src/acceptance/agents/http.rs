@@ -1,6 +1,11 @@
-//! The little of HTTP/1.1 that agents speak to a model: one request a connection.
+//! The little of HTTP/1.1 that agents speak to a model, and we to an agent: one request a connection.
 
-use std::io::{self, BufRead, Read, Write};
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::TcpStream,
+};
+
+use crate::acceptance::process::PATIENCE;
 
 /// No agent sends more.
 const MOST: u64 = 64 << 20;
@@ -16,11 +21,27 @@ pub(super) struct Request {
 
 /// Reads one request; none if nobody speaks.
 pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
-    let mut reader = reader.take(MOST);
-    let first = line(&mut reader)?;
+    let (first, body) = message(reader)?;
     let mut parts = first.split(' ');
     let (Some(method), Some(target)) = (parts.next(), parts.next()) else { return Ok(None) };
     let path = target.split('?').next().unwrap_or(target);
+    Ok(Some(Request { method: method.to_owned(), path: path.to_owned(), body }))
+}
+
+/// Asks a server for a document: its status, as `200 OK`, and the document.
+pub(super) fn get(address: &str, path: &str) -> io::Result<(String, String)> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n")?;
+    let (first, body) = message(&mut BufReader::new(stream))?;
+    let status = first.strip_prefix("HTTP/1.1 ").ok_or(io::ErrorKind::InvalidData)?;
+    Ok((status.to_owned(), String::from_utf8_lossy(&body).into_owned()))
+}
+
+/// The first line and the body of a request or a response.
+fn message(reader: &mut impl BufRead) -> io::Result<(String, Vec<u8>)> {
+    let mut reader = reader.take(MOST);
+    let first = line(&mut reader)?;
     let (mut length, mut chunked) = (0, false);
     loop {
         let header = line(&mut reader)?;
@@ -45,7 +66,7 @@ pub(super) fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     } else {
         (&mut reader).take(length).read_to_end(&mut body)?;
     }
-    Ok(Some(Request { method: method.to_owned(), path: path.to_owned(), body }))
+    Ok((first, body))
 }
 
 fn line(reader: &mut impl BufRead) -> io::Result<String> {

@@ -14,6 +14,8 @@ pub(super) struct ResumeVerdict {
     pub(super) answered: bool,
     /// What the model was shown.
     pub(super) shown: Option<StoryMeasure>,
+    /// Why the agent's server did not show the session.
+    pub(super) view: Option<String>,
     /// What is wrong with the calls and answers that the model was shown.
     pub(super) pairs: Vec<String>,
     /// Expectations that were not met.
@@ -159,7 +161,7 @@ impl ResumeVerdict {
     pub(super) fn coverage(&self, needed: &SessionContent<'_>) -> SessionCoverage {
         let refused = !needed.breaks_pairs && !self.pairs.is_empty();
         let Some(shown) = &self.shown else { return SessionCoverage::Nothing };
-        if refused || self.code != Some(0) || !self.answered {
+        if refused || self.view.is_some() || self.code != Some(0) || !self.answered {
             return SessionCoverage::Nothing;
         }
         let called = |id: &str| shown.entries.contains(&HistoryEntry::Call(id.to_owned()));
@@ -184,6 +186,8 @@ impl ResumeVerdict {
         let code = self.code;
         self.demand(code == Some(0), || format!("exit code {code:?}"));
         self.demand(self.answered, || "the follow-up was not answered".to_owned());
+        let view = self.view.clone();
+        self.demand(view.is_none(), || format!("its server: {}", view.unwrap_or_default()));
         let pairs = self.pairs.join(", ");
         self.demand(pairs.is_empty(), || format!("the request breaks rules: {pairs}"));
         let Some(entries) = self.shown.as_ref().map(|shown| shown.entries.as_slice()) else {

@@ -2,6 +2,7 @@
 //! the script says.
 
 use std::{
+    collections::BTreeSet,
     io::{self, BufReader},
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     cli::AgentVendor,
-    history,
+    history::{self, text_of},
     http::{self, Request},
     replies,
     script::say,
@@ -145,6 +146,10 @@ impl ModelState {
         let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
             return (400, JSON, json!({ "error": "not JSON" }).to_string());
         };
+        if let Some(refusal) = refusal(&body) {
+            let error = json!({ "type": "invalid_request_error", "message": refusal });
+            return (400, JSON, json!({ "type": "error", "error": error }).to_string());
+        }
         let said = say(self.vendor, &self.workspace, &history::read(self.vendor.format(), &body));
         let streams = body["stream"] == true;
         let model = body["model"].clone();
@@ -158,4 +163,29 @@ impl ModelState {
             _ => (200, STREAM, replies::candidate_events(&said, &model)),
         }
     }
+}
+
+/// Why Anthropic refuses the calls of a request, as far as pairs do not show it.
+fn refusal(body: &Value) -> Option<String> {
+    let messages = body["messages"].as_array()?.iter().enumerate();
+    for (at, message) in messages {
+        let mut ids = BTreeSet::new();
+        for (place, block) in message["content"].as_array().into_iter().flatten().enumerate() {
+            if block["type"] != "tool_use" {
+                continue;
+            }
+            let place = format!("messages.{at}.content.{place}.tool_use");
+            match block.get("input") {
+                None => return Some(format!("{place}.input: Field required")),
+                Some(Value::Object(_)) => {}
+                Some(_) => {
+                    return Some(format!("{place}.input: Input should be a valid dictionary"));
+                }
+            }
+            if !ids.insert(text_of(block, "id")) {
+                return Some(format!("{place}: `tool_use` ids must be unique"));
+            }
+        }
+    }
+    None
 }

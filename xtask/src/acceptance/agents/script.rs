@@ -123,6 +123,12 @@ fn calls(vendor: AgentVendor, workspace: &Path, first: usize) -> Vec<ScriptedCal
                 ("Read", json!({ "path": workspace.join(file) }))
             }
             (AgentVendor::KimiCode, ToolWork::Run(line)) => ("Bash", json!({ "command": line })),
+            (AgentVendor::Opencode, ToolWork::Read(file)) => {
+                ("read", json!({ "filePath": workspace.join(file) }))
+            }
+            (AgentVendor::Opencode, ToolWork::Run(line)) => {
+                ("bash", json!({ "command": line, "description": "Part of the story" }))
+            }
             (AgentVendor::Pi, ToolWork::Read(file)) => ("read", json!({ "path": file })),
             (AgentVendor::Pi, ToolWork::Run(line)) => ("bash", json!({ "command": line })),
             (AgentVendor::GeminiCli | AgentVendor::QwenCode, ToolWork::Read(file)) => {

@@ -19,6 +19,7 @@ use super::{
     judge::{ResumeExpectation, ResumeVerdict, SessionContent, SessionCoverage, StoryMeasure},
     model::ScriptedModel,
     script::{ANSWERED, CALLS, FOLLOW_UP, ONCE_MORE, PROMPTS, REPLIES},
+    store, view,
 };
 
 /// The home after two turns, and after the kill.
@@ -81,7 +82,7 @@ pub(super) fn make_and_kill<'c>(
     let open = open_calls(&made.text);
     made.answered = made.calls.iter().copied().filter(|id| !open.contains(id)).collect();
     made.folder.save(KILLED).map_err(at_path(&record))?;
-    fs::copy(&made.file, record.join("session.jsonl")).map_err(at_path(&made.file))?;
+    store::copy(&made.file, &record.join("session.jsonl"))?;
     made.failures = made.only_open_calls(before, foxwedge)?;
     if health != "ok" {
         made.failures.push(format!("the healthy session: `foxwedge list` says {health}"));
@@ -140,7 +141,7 @@ impl KilledSession<'_> {
         if let Err(failure) = foxwedge.fix(&self.folder, &self.file) {
             return Ok(ResumeVerdict::failed(failure));
         }
-        fs::copy(&self.file, record.join("repaired.jsonl")).map_err(at_path(&self.file))?;
+        store::copy(&self.file, &record.join("repaired.jsonl"))?;
         let first = self.demand_whole(&record, FOLLOW_UP, damaged, foxwedge)?;
         if !first.failures.is_empty() {
             return Ok(first);
@@ -210,7 +211,10 @@ impl KilledSession<'_> {
     fn killed(&self, record: &Path, prompt: &str) -> Result<String, String> {
         let mut command = self.command(prompt, TurnKind::Resumed(&self.id));
         let mut process = OwnedProcess::start_tree(&mut command, record)?;
-        let read = || fs::read_to_string(&self.file).unwrap_or_default();
+        let read = || {
+            let text = store::read(&self.file).ok();
+            text.and_then(|text| String::from_utf8(text).ok()).unwrap_or_default()
+        };
         let keeps = self.cli.vendor.keeps_open_calls();
         let on_disk = |session: &str| {
             let called = CALLS.iter().all(|(id, _)| session.contains(id));
@@ -268,10 +272,8 @@ impl KilledSession<'_> {
     fn lay_out(&self, damaged: &DamagedSession, how: &str) -> Result<PathBuf, String> {
         let record = self.record(&format!("{}, {how}", damaged.name))?;
         fs::write(record.join("damaged.jsonl"), &damaged.bytes).map_err(at_path(&record))?;
-        self.folder
-            .restore(KILLED)
-            .and_then(|()| fs::write(&self.file, &damaged.bytes))
-            .map_err(at_path(&self.file))?;
+        self.folder.restore(KILLED).map_err(at_path(&self.file))?;
+        store::write(&self.file, &damaged.bytes)?;
         Ok(record)
     }
 
@@ -283,10 +285,11 @@ impl KilledSession<'_> {
         foxwedge: &FoxwedgeBinary,
     ) -> Result<ResumeVerdict, String> {
         let format = self.cli.vendor.format();
+        let view = view::refusal(self.cli, &self.folder, self.model.port(), &self.id, record)?;
         self.model.take();
         let ended = run_turn(self.command(prompt, TurnKind::Resumed(&self.id)), record)?;
         // The agent may have thrown the file away.
-        let _ = fs::copy(&self.file, record.join("resumed.jsonl"));
+        let _ = store::copy(&self.file, &record.join("resumed.jsonl"));
         let has_prompt = |request: &&Value| {
             let entries = history::read(format, request);
             entries
@@ -299,7 +302,7 @@ impl KilledSession<'_> {
             .find(has_prompt)
             .map(|request| StoryMeasure::of(history::read(format, request)));
         let answered = ended.stdout.contains(ANSWERED);
-        Ok(ResumeVerdict { pairs, shown, ..ResumeVerdict::new(ended.code, answered) })
+        Ok(ResumeVerdict { pairs, shown, view, ..ResumeVerdict::new(ended.code, answered) })
     }
 }
 

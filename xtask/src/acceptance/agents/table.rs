@@ -43,14 +43,16 @@ pub(super) fn text(cli: &AgentCli, session: &KilledSession<'_>, trials: &[Damage
 
 /// What an agent did with a session.
 fn summary(verdict: &ResumeVerdict, whole: &StoryCounts) -> String {
+    let view = verdict.view.iter().map(|view| format!("its server: `{view}`"));
     let Some(shown) = &verdict.shown else {
-        return match verdict.code {
+        let end = match verdict.code {
             Some(0) => "asks the model nothing".to_owned(),
             Some(code) => format!("**refuses the session**, exit {code}"),
             None => "**does not come to an end**".to_owned(),
         };
+        return std::iter::once(end).chain(view).collect::<Vec<_>>().join("; ");
     };
-    let mut parts = vec![kept(shown, whole)];
+    let mut parts: Vec<String> = std::iter::once(kept(shown, whole)).chain(view).collect();
     let mut count = |number: usize, what: &str| {
         if number > 0 {
             parts.push(format!("{number} {what}"));

@@ -147,7 +147,7 @@ pub(super) const PACKAGES: &[WatchedPackage] = &[
         files: &["package/bin/opencode", "described/stdout"],
         watches: &OPENCODE_WATCHES,
         reader: "crates/sessions/src/opencode.rs and crates/sessions/src/store_tables.rs",
-        ..PLAIN
+        trial: Some(("--opencode", "package/bin/opencode")),
     },
     WatchedPackage {
         name: "kilo",

