@@ -1,5 +1,7 @@
 #![doc = include_str!("untyped_call.md")]
 
+use foxwedge_json::field_value;
+
 use super::prelude::*;
 use crate::{
     check::{Findings, RuleContext, display_id},
@@ -22,8 +24,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     for (at, part, call) in context.calls().filter(|(_, _, call)| !call.typed) {
         // Mistral treats a call without a type as a function call.
-        let without_type = !part.span.of(context.draft.source).contains("\"type\"");
-        if without_type && context.profile() == Profile::Mistral {
+        let has_type = || field_value(context.draft.source, part.span, "type").is_some();
+        if context.profile() == Profile::Mistral && !has_type() {
             continue;
         }
         let text = format!("call {} has no valid type", display_id(call.id.as_deref()));

@@ -110,7 +110,7 @@ fn gemini(value: &Value) -> (OracleBlockKind, &Value) {
         (OracleBlockKind::Answer, body)
     } else if thought && !is_media {
         (OracleBlockKind::Reasoning, value)
-    } else if text(value, "text").is_some() {
+    } else if text(value, "text").is_some() && !is_media {
         (OracleBlockKind::Text, value)
     } else {
         const KNOWN: [&str; 13] = [

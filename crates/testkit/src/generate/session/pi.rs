@@ -158,8 +158,11 @@ fn compact(writer: &mut LinkedFileWriter<'_>, summaries: &mut HashSet<String>) {
         let is_result = |block: &Value| block["type"] == "tool_result";
         !content.as_array().is_some_and(|list| list.iter().any(is_result))
     };
+    // A compaction keeps no other one.
+    let is_summary = |turn: &WrittenTurn| turn.ids.iter().any(|id| summaries.contains(id));
+    let may_begin = |turn: &WrittenTurn| starts(turn) && !is_summary(turn);
     let kept: Vec<usize> =
-        (0..writer.turns.len()).filter(|at| starts(&writer.turns[*at])).collect();
+        (0..writer.turns.len()).filter(|at| may_begin(&writer.turns[*at])).collect();
     let from = match writer.random.chance(70) && !kept.is_empty() {
         true => *writer.random.pick(&kept),
         false => writer.turns.len(),
@@ -176,7 +179,7 @@ fn compact(writer: &mut LinkedFileWriter<'_>, summaries: &mut HashSet<String>) {
     }
     let mut turns = writer.turns.split_off(from);
     // Only the latest compaction counts.
-    turns.retain(|turn| !turn.ids.iter().any(|id| summaries.contains(id)));
+    turns.retain(|turn| !is_summary(turn));
     writer.turns.clear();
     summaries.insert(id.clone());
     writer.tell(

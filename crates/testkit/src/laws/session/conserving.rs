@@ -69,8 +69,9 @@ pub(super) fn judge(
 }
 
 /// Records that hide what stands before them, by words in them.
-const HIDING: [&str; 7] = [
+const HIDING: [&str; 8] = [
     "compact",
+    "chat_compression",
     "rolled_back",
     "context_cleared",
     "context.clear",
@@ -80,7 +81,7 @@ const HIDING: [&str; 7] = [
 ];
 
 /// Whether a record that hides history can be read only after the repair: it shared a line with something
-/// torn. The agent then does not send what was before it, which stays in the file.
+/// torn, or had the id of another record. The agent then does not send what was before it, which stays in the file.
 fn uncovers_hiding(bytes: &[u8], fixed: &[u8]) -> bool {
     let lines = |bytes| <[u8]>::split(bytes, |byte| *byte == b'\n');
     let before: HashSet<&[u8]> = lines(bytes).collect();

@@ -186,6 +186,17 @@ fn calls_of_two_kinds_with_one_id_in_a_turn_got_new_ids_without_a_finding() {
     assert_lawful(Format::OpenaiResponses, Profile::Strict, OrphanPolicy::Quote, &document);
 }
 
+#[test]
+fn a_type_that_is_no_text_was_not_seen_if_its_name_was_escaped() {
+    let document = r#"[{"role": "user", "content": "q"},
+        {"role": "assistant", "tool_calls": [{"id": "abcdefghi", "ty\u0070e": {},
+            "function": {"name": "f", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "abcdefghi", "content": "x"},
+        {"role": "assistant", "content": "a"}, {"role": "user", "content": "q"}]"#;
+    let repaired = fixed(Format::OpenaiChat, &bold(Profile::Mistral), document);
+    assert!(repaired.text.contains(r#""ty\u0070e": "function""#), "{}", repaired.text);
+}
+
 fn reply(id: &str, parent: &str, message: &str, content: Value) -> Value {
     let mut reply = record(id, Some(parent), "assistant", json!([content]));
     reply["message"]["id"] = json!(message);
