@@ -295,7 +295,8 @@ mod tests {
             {"type":"function_call","id":"c","name":"two","arguments":{}},
             {"type":"function_result","call_id":"c","name":"one","result":"1"},
             {"type":"function_result","call_id":"c","name":"two","result":"2"}]"#;
-        let history = crate::model::decode(source, core::Format::GeminiInteractions).unwrap();
+        let history =
+            crate::model::decode(source, core::Format::GeminiInteractions).expect("a history");
         let pairs = CallPairs::of(&history);
         let at = |message| PartIndex { message, part: 0 };
         assert_eq!(pairs.partner(at(1)), Some(at(4)));
