@@ -197,6 +197,8 @@ impl<'a> RepairedPath<'a> {
         // The parent of the next record. Records that a compaction carried over stand among the
         // others but are not linked to them.
         let mut before: Option<usize> = None;
+        // The same, without records that are not messages and hang on earlier records.
+        let mut tail: Option<usize> = None;
         let mut carried: Option<usize> = None;
         let mut clock: Option<String> = None;
         for (place, &item) in self.items.iter().enumerate() {
@@ -207,7 +209,7 @@ impl<'a> RepairedPath<'a> {
                 PathItem::New(new) => {
                     let same = carried.filter(|&at| Some(at) > before);
                     let same = same.filter(|&at| self.turns[at] == self.turns[place]);
-                    let parent = parent(same.or(before), changes);
+                    let parent = parent(same.or(tail), changes);
                     clock = clock.map(|time| next_millisecond(&time).unwrap_or(time));
                     if let Some(new) = changes.new.get_mut(&new) {
                         new.parent = parent;
@@ -215,14 +217,14 @@ impl<'a> RepairedPath<'a> {
                     }
                     match same {
                         Some(_) => carried = Some(place),
-                        None => before = Some(place),
+                        None => (before, tail) = (Some(place), Some(place)),
                     }
                 }
                 PathItem::Old(record) if rewriter.standing(record) == ChainStatus::Carried => {
                     let lost =
                         rewriter.parent(record).is_none_or(|at| !self.places.contains_key(&at));
                     if lost && repaired.contains(&record) {
-                        let parent = parent(carried.or(before), changes);
+                        let parent = parent(carried.or(tail), changes);
                         changes.parents.insert(record, parent);
                     }
                     // New records follow messages of the conversation.
@@ -244,8 +246,12 @@ impl<'a> RepairedPath<'a> {
                             && !is_renamed
                             && self.keeps_link(rewriter, record, place, before);
                     if !keeps {
-                        let parent = parent(before, changes);
+                        let parent = parent(tail, changes);
                         changes.parents.insert(record, parent);
+                    }
+                    let own = rewriter.parent(record).and_then(|at| self.places.get(&at).copied());
+                    if !keeps || self.messages.contains(&record) || own == tail {
+                        tail = Some(place);
                     }
                     before = Some(place);
                     let time = rewriter.log().records[record as usize].time;

@@ -47,6 +47,9 @@ pub(super) fn minimal(
     }
 }
 
+/// How many ids an edit names at most.
+const MAX_IDS: usize = 64;
+
 /// What the edits of a repair name.
 struct EditCoverage<'r, 'a> {
     draft: &'r Draft<'a>,
@@ -57,6 +60,8 @@ struct EditCoverage<'r, 'a> {
     /// Messages whose parts may move to other messages, or that may receive parts of others.
     joined: BTreeSet<usize>,
     ids: HashSet<&'r str>,
+    /// Whether an edit names so many ids that it may have left out others.
+    omits_ids: bool,
     /// Parts by their span.
     parts: HashMap<(u32, u32), usize>,
 }
@@ -74,6 +79,7 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
             pairing: pair_calls(draft),
             messages: edits.clone().map(|edit| edit.message).collect(),
             joined: edits.clone().filter(joins).map(|edit| edit.message).collect(),
+            omits_ids: edits.clone().any(|edit| edit.ids.len() >= MAX_IDS),
             ids: edits.flat_map(|edit| &edit.ids).map(String::as_str).collect(),
             parts: parts.map(|(at, part)| ((part.span.start, part.span.end), at)).collect(),
         }
@@ -97,6 +103,7 @@ impl<'r, 'a> EditCoverage<'r, 'a> {
         self.messages.contains(&message)
             || self.host(message).is_some_and(|host| self.messages.contains(&host))
             || id.is_some_and(|id| self.ids.contains(id))
+            || self.omits_ids && answer.is_some()
             || turn.is_some_and(|turn| self.joined.contains(&turn))
     }
 
