@@ -433,8 +433,8 @@ impl<'a> Draft<'a> {
         !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, PartKind::Reasoning(_)))
     }
 
-    /// Whether an answer that is a block of this message is in the wrong role.
-    pub(crate) fn is_misplaced_answer(&self, message: usize) -> bool {
+    /// Whether results in this message are misplaced: they are blocks, and it is not the user's.
+    pub(crate) fn misplaces_results(&self, message: usize) -> bool {
         self.layout() == MessageLayout::Blocks && !self.messages[message].role.is_user()
     }
 

@@ -50,7 +50,7 @@ pub use repair::{
 };
 pub use report::{
     EditCount, EditCounts, Finding, FindingCount, FindingCounts, FindingLocation, Fix,
-    FixApplicability, MAX_LISTED, Report, Severity, Strategy,
+    FixApplicability, MAX_IDS, MAX_LISTED, Report, Severity, Strategy,
 };
 pub use rules::{Rule, RuleSet};
 pub use transcript::Transcript;

@@ -8,9 +8,9 @@ use crate::{
 
 mod counts;
 
-pub use counts::MAX_LISTED;
 pub use counts::{EditCount, EditCounts, FindingCount, FindingCounts};
 pub(crate) use counts::{ListBudget, id_bytes, truncate_entry};
+pub use counts::{MAX_IDS, MAX_LISTED};
 
 /// All findings of one draft: the first findings of each rule in full, in document order, and exact
 /// counts of all of them. The size of a report is bounded, however many findings there are.

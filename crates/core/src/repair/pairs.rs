@@ -59,7 +59,7 @@ pub(super) fn fix_pairs(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let is_fixed = |answer: &PairedAnswer| match answer.result_match() {
         ResultMatch::Duplicate(_) if rules.has(104) => true,
         ResultMatch::Orphan if rules.has(102) => true,
-        _ => rules.has(304) && draft.is_misplaced_answer(answer.message()),
+        _ => rules.has(304) && draft.misplaces_results(answer.message()),
     };
     let replaced = prefer_real_answers(&draft, &mut pairing, is_fixed);
     let decisions = decide_answers(state, rules, &draft, &pairing, &replaced);
@@ -111,7 +111,7 @@ fn decide_answers(
             }
         }
         ResultMatch::Orphan | ResultMatch::Duplicate(_)
-            if misplaced && draft.is_misplaced_answer(answer.message()) =>
+            if misplaced && draft.misplaces_results(answer.message()) =>
         {
             extra
         }

@@ -11,7 +11,7 @@ pub const MAX_LISTED: usize = 20_000;
 /// Bytes of text in one list, not counting the first entry of each rule.
 const MAX_LIST_BYTES: usize = 4 << 20;
 /// Call ids named by one finding or edit.
-const MAX_IDS: usize = 64;
+pub const MAX_IDS: usize = 64;
 /// Bytes of one id or name in a finding or edit.
 pub(super) const MAX_ID_BYTES: usize = 512;
 /// Bytes of one sentence.

@@ -45,7 +45,7 @@ pub(super) struct IndexedSession {
     /// Whether the session ever had an exchange.
     pub(super) used: bool,
     /// The fingerprint of the newest reply, if it is cached and its client has not confirmed it
-    /// yet.
+    /// yet. As bytes, so that no room is left for alignment.
     pub(super) unconfirmed_reply: Option<[u8; 16]>,
     /// Whether no request has had the session yet.
     pub(super) is_fresh: bool,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use foxwedge_core::{
-    CallPairing, Draft, Edit, MessageLayout, PartKind, PartSource, Repair, RepairedMessage,
-    RepairedPart, ResultMatch, Span, Strategy, Turn, pair_calls,
+    CallPairing, Draft, Edit, MAX_IDS, MessageLayout, PartKind, PartSource, Repair,
+    RepairedMessage, RepairedPart, ResultMatch, Span, Strategy, Turn, pair_calls,
 };
 use foxwedge_formats::{OutlinedDocument, outline_options, read};
 use serde_json::{Map, Value};
@@ -46,9 +46,6 @@ pub(super) fn minimal(
         None => Ok(()),
     }
 }
-
-/// How many ids an edit names at most.
-const MAX_IDS: usize = 64;
 
 /// What the edits of a repair name.
 struct EditCoverage<'r, 'a> {
