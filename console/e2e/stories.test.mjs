@@ -229,6 +229,29 @@ test("a reply continues when the page is loaded again", async () => {
   });
 });
 
+test("a model that a person is about to type is not filled in, the first one is once they leave the field", async () => {
+  await withPage("/chat", async (page) => {
+    let answer;
+    const asked = new Promise((done) => {
+      void page.route("**/v1/models", (route) => {
+        answer = () => route.continue();
+        done();
+      });
+    });
+    await page.reload();
+    await asked;
+    const field = page.getByLabel("Model");
+    await field.focus();
+    await answer();
+    await page.locator("datalist#models option").first().waitFor({ state: "attached" });
+    await page.keyboard.type("permission");
+    assert.equal(await field.inputValue(), "permission");
+    await field.fill("");
+    await page.getByRole("textbox", { name: "Message" }).focus();
+    await page.waitForFunction(() => document.querySelector(".model.field")?.value !== "");
+  });
+});
+
 test("a permission is denied, and a question is answered in the chat", async () => {
   await withPage("/chat", async (page) => {
     await say(page, "permission", "hello");

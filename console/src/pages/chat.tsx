@@ -1,7 +1,7 @@
 /** A conversation with any configured model or live agent. */
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import { Chat, ChatView, type SavedChat, en, useChat, zh } from "../chat.js";
 import { markUp } from "../data/ask.js";
@@ -33,9 +33,13 @@ export function ChatPage() {
 function Talk({ chat }: { chat: Chat }) {
   const { known } = usePoll("models", () => chat.models(), 0);
   const models = known.value.value ?? [];
-  useEffect(() => {
-    if (model.peek() === "" && models[0] !== undefined) model.value = models[0];
-  }, [models]);
+  const field = useRef<HTMLInputElement>(null);
+  // Not under the hands of a person who is about to type a name.
+  const preselect = () => {
+    const isTyping = document.activeElement === field.current;
+    if (model.peek() === "" && !isTyping && models[0] !== undefined) model.value = models[0];
+  };
+  useEffect(preselect, [models]);
   const turns = useChat(chat);
   const last = turns.at(-1);
   const words = language.value === "zh" ? zh : en;
@@ -70,8 +74,10 @@ function Talk({ chat }: { chat: Chat }) {
         <label class="bar">
           <span class="soft">{t("chat.model")}</span>
           <input
+            ref={field}
             class="field model"
             list="models"
+            onBlur={preselect}
             placeholder={t("chat.model.hint")}
             value={model.value}
             onInput={(event) => {
