@@ -9,12 +9,19 @@ use foxwedge_formats::{
     detect,
 };
 
+use foxwedge_sessions::detect_message_list;
+
 use crate::{CallError, CallReply, options::CallOptions, report::ReportObject};
 
 pub(crate) fn compact(source: &str, options: &str) -> Result<CallReply, CallError> {
     let names = ["format", "profile", "ignore", "maxTokens", "goalTokens"];
     let options = CallOptions::with_repairs(options, &names)?;
-    let format = options.format("format")?.or_else(|| detect(source).map(|found| found.wire));
+    let named = options.format("format")?;
+    if let Some(list) = detect_message_list(source).filter(|_| named.is_none()) {
+        let message = format!("{} lists cannot be compacted; convert the list first", list.name());
+        return Err(CallError::new("unknown-format", message));
+    }
+    let format = named.or_else(|| detect(source).map(|found| found.wire));
     let Some(format) = format else {
         return Err(CallError::new("unknown-format", "no request in a known format; set `format`"));
     };

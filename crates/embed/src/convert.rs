@@ -7,6 +7,8 @@ use foxwedge_formats::{
     model::IdentifierReplacement,
 };
 
+use foxwedge_sessions::{SessionAgent, detect_message_list};
+
 use crate::{
     CallError, CallReply,
     options::CallOptions,
@@ -15,7 +17,11 @@ use crate::{
 
 pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallError> {
     let options = CallOptions::with_repairs(options, &["from", "to", "profile", "tools", "model"])?;
-    let from = source_format(source, &options)?;
+    let named = options.text("from")?;
+    let agent = match named.as_deref() {
+        Some(name) => SessionAgent::parse(name).filter(|agent| agent.is_ai_sdk()),
+        None => detect_message_list(source),
+    };
     let conversion = ConversionOptions {
         profile: options.named("profile", Profile::parse)?,
         policy: options.policy()?,
@@ -30,6 +36,17 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
         ..ConversionOptions::default()
     };
     let target = options.text("to")?;
+    let list = match agent {
+        Some(agent) if target.as_deref() == Some(agent.name()) => {
+            return list::repair(source, agent, &options, conversion.policy);
+        }
+        Some(agent) => Some(list::history(source, agent)?),
+        None => None,
+    };
+    let (source, from, lost) = match &list {
+        Some((history, wire, lost)) => (history.as_str(), *wire, lost.as_slice()),
+        None => (source, source_format(source, &options)?, &[][..]),
+    };
     let (to, converted) = match target.as_deref() {
         Some(name @ "ai-sdk-ui") => (name, list::convert(source, from, true, &conversion)?),
         Some(name @ "ai-sdk-model") => (name, list::convert(source, from, false, &conversion)?),
@@ -40,12 +57,13 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
         }
     };
     let edits = converted.source_edits.iter().chain(converted.target_edits.iter());
+    let losses = lost.iter().chain(&converted.losses);
     let report = ReportObject::new()
-        .text("from", from.name())
+        .text("from", agent.map_or(from.name(), SessionAgent::name))
         .text("to", to)
         .raw("valid", converted.remaining_total == 0)
         .raw("messageCount", converted.messages)
-        .list("losses", converted.losses.iter().map(|loss| loss_json(loss.kind, &loss.note)))
+        .list("losses", losses.map(|loss| loss_json(loss.kind, &loss.note)))
         .list("edits", edits.map(edit_json))
         .list("findings", converted.remaining.iter().map(finding_json))
         .list("renamed", converted.renamed.iter().map(renamed_json))
@@ -55,32 +73,110 @@ pub(crate) fn request(source: &str, options: &str) -> Result<CallReply, CallErro
 }
 
 /// Message lists of the AI SDK.
+#[cfg(feature = "sessions")]
 mod list {
-    use foxwedge_core::Format;
-    use foxwedge_formats::convert::{ConversionOptions, ConvertedRequest};
+    use foxwedge_core::{CheckOptions, Format, Policy};
+    use foxwedge_formats::{
+        AiSdkList,
+        convert::{ConversionOptions, ConvertedRequest, message_list},
+        model::Loss,
+    };
+    use foxwedge_sessions::{SessionAgent, readable_text};
 
-    use crate::CallError;
+    use crate::{
+        CallError, CallReply,
+        history::read_session,
+        options::CallOptions,
+        report::{ReportObject, edit_json, finding_json},
+    };
 
-    #[cfg(feature = "sessions")]
     pub(super) fn convert(
         source: &str,
         from: Format,
         ui: bool,
         options: &ConversionOptions,
     ) -> Result<ConvertedRequest, CallError> {
-        use foxwedge_formats::{AiSdkList, convert::message_list};
         let list = if ui { AiSdkList::Ui } else { AiSdkList::Model };
         message_list(source, from, list, options).map_err(CallError::unreadable)
     }
 
-    #[cfg(not(feature = "sessions"))]
+    /// The conversation of a list in the format of a provider, and what that cannot hold.
+    pub(super) fn history(
+        source: &str,
+        agent: SessionAgent,
+    ) -> Result<(String, Format, Vec<Loss>), CallError> {
+        let text = readable_text(source.as_bytes()).map_err(CallError::unreadable)?;
+        let session = read_session(&text, agent, agent.profile())?;
+        Ok((session.history(), agent.wire(), session.history_losses()))
+    }
+
+    /// A list that stays one of its kind: only repairs change it.
+    pub(super) fn repair(
+        source: &str,
+        agent: SessionAgent,
+        options: &CallOptions<'_>,
+        policy: Policy,
+    ) -> Result<CallReply, CallError> {
+        let text = readable_text(source.as_bytes()).map_err(CallError::unreadable)?;
+        let question = options.check_options(agent.profile())?;
+        let mut question = CheckOptions { policy, ..question };
+        agent.restrict_rules(&mut question);
+        let session = read_session(&text, agent, question.profile)?;
+        let (rewritten, repair) = session.fix(&question);
+        let report = ReportObject::new()
+            .text("from", agent.name())
+            .text("to", agent.name())
+            .raw("valid", repair.after.is_clean())
+            .raw("messageCount", session.draft().messages.len())
+            .list("losses", [].into_iter())
+            .list("edits", repair.edits.iter().map(edit_json))
+            .list("findings", repair.after.findings.iter().map(finding_json))
+            .list("renamed", [].into_iter())
+            .list("renamedTools", [].into_iter())
+            .end();
+        Ok(CallReply { report, document: Some(rewritten.pieces().flatten().copied().collect()) })
+    }
+}
+
+/// Message lists of the AI SDK, which this module does not have.
+#[cfg(not(feature = "sessions"))]
+mod list {
+    use foxwedge_core::{Format, Policy};
+    use foxwedge_formats::{
+        convert::{ConversionOptions, ConvertedRequest},
+        model::Loss,
+    };
+    use foxwedge_sessions::SessionAgent;
+
+    use crate::{CallError, CallReply, options::CallOptions};
+
+    fn left_out<T>() -> Result<T, CallError> {
+        Err(CallError::new("left-out", "this module knows no message lists"))
+    }
+
     pub(super) fn convert(
         _: &str,
         _: Format,
         _: bool,
         _: &ConversionOptions,
     ) -> Result<ConvertedRequest, CallError> {
-        Err(CallError::new("left-out", "this module writes no message lists"))
+        left_out()
+    }
+
+    pub(super) fn history(
+        _: &str,
+        _: SessionAgent,
+    ) -> Result<(String, Format, Vec<Loss>), CallError> {
+        left_out()
+    }
+
+    pub(super) fn repair(
+        _: &str,
+        _: SessionAgent,
+        _: &CallOptions<'_>,
+        _: Policy,
+    ) -> Result<CallReply, CallError> {
+        left_out()
     }
 }
 

@@ -73,6 +73,55 @@ fn lists_of_the_ai_sdk_are_recognized() {
 }
 
 #[test]
+fn lists_of_the_ai_sdk_are_converted_with_their_calls() {
+    let part = |state: Value| {
+        let mut part = json!({"type": "tool-f", "toolCallId": "a", "input": {"x": 1}});
+        part.as_object_mut().expect("an object").extend(state.as_object().expect("one").clone());
+        json!([
+            {"id": "1", "role": "user", "parts": [{"type": "text", "text": "q"}]},
+            {"id": "2", "role": "assistant", "parts": [part]},
+        ])
+    };
+    let done = part(json!({"state": "output-available", "output": "ok"}));
+    for from in [json!({}), json!({"from": "ai-sdk-ui"})] {
+        let mut options = json!({"to": "openai-chat"});
+        options.as_object_mut().expect("options").extend(from.as_object().expect("one").clone());
+        let (report, document) = called("convert", &done, &options);
+        assert_eq!((&report["from"], &report["valid"]), (&json!("ai-sdk-ui"), &json!(true)));
+        let document = document.expect("converted");
+        assert_eq!(document[1]["tool_calls"][0]["function"]["name"], "f", "{document}");
+        assert_eq!(document[2]["content"], "ok", "{document}");
+    }
+    let waiting = part(json!({"state": "approval-requested", "approval": {"id": "p"}}));
+    let (report, document) = called("convert", &waiting, &json!({"to": "ai-sdk-ui"}));
+    assert_eq!((&report["losses"], document), (&json!([]), Some(waiting.clone())));
+    for to in ["openai-chat", "ai-sdk-model"] {
+        let (report, document) = called("convert", &waiting, &json!({"to": to}));
+        assert_eq!(report["losses"][0]["kind"], "order", "{report}");
+        let document = document.expect("converted").to_string();
+        assert!(document.contains("Not started"), "{document}");
+    }
+    let (kind, message) = failed("compact", done.to_string().as_bytes(), r#"{"maxTokens": 10}"#);
+    assert_eq!(kind, "unknown-format", "{message}");
+}
+
+#[test]
+fn what_no_result_awaits_is_closed_or_quoted_in_lists() {
+    let request = json!({"model": "gpt-6", "input": [
+        {"role": "user", "content": "q"},
+        {"type": "function_call_output", "name": "g", "output": "NAMED"},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "async": true},
+    ]});
+    for to in ["ai-sdk-ui", "ai-sdk-model"] {
+        let (_, document) = called("convert", &request, &json!({"to": to}));
+        let document = document.expect("converted");
+        assert!(document.to_string().contains("NAMED"), "{document}");
+        let (report, _) = called("check", &document, &json!({"format": to}));
+        assert_eq!(report["valid"], true, "{report}\n{document}");
+    }
+}
+
+#[test]
 fn requests_and_responses_are_converted() {
     let (report, document) = called("convert", &poisoned(), &json!({"to": "anthropic"}));
     assert_eq!((&report["from"], &report["to"]), (&json!("openai-chat"), &json!("anthropic")));

@@ -16,7 +16,7 @@ use foxwedge_core::{Format, PlaceholderLanguage, Profile, classify_open_call, pl
 use crate::conversation::{
     CallPairs, ContentPart, IdentifierReplacement, Loss, LossKind, LossLocation, ModelHistory,
     ModelMessage, ModelPart, ModelRequest, ModelRole, PartIndex, ToolCallPart, ToolResultPart,
-    call_id_map::{CallIdMap, all_parts, part_at},
+    call_id_map::{CallIdMap, part_at},
     encode::meaningful_fields,
 };
 
@@ -50,19 +50,21 @@ pub(crate) struct EncodedList {
     pub(crate) renamed: Vec<IdentifierReplacement>,
 }
 
-/// Encodes a request, whose calls and results must be paired.
+/// Encodes a request, whose results must be paired with calls. Only a `waiting_tail` keeps calls at
+/// the end open.
 pub(crate) fn encode(
     request: &ModelRequest<'_>,
     pairs: CallPairs,
     restored_ids: &HashMap<String, String>,
     list: AiSdkList,
+    waiting_tail: bool,
 ) -> EncodedList {
     let history = &request.history;
     // Any id is legal; these two give every call one.
     let (format, profile) = (Format::OpenaiResponses, Profile::Deepseek);
     let call_ids = CallIdMap::new(history, format, profile, restored_ids, pairs);
-    let mut encoder = ListEncoder { history, call_ids, losses: setting_losses(request) };
-    encoder.record_lost_results();
+    let losses = setting_losses(request);
+    let mut encoder = ListEncoder { history, call_ids, losses, waiting_tail };
     encoder.record_field_losses();
     let groups = group_messages(history);
     let body = match list {
@@ -138,6 +140,7 @@ struct ListEncoder<'h, 'a> {
     history: &'h ModelHistory<'a>,
     call_ids: CallIdMap<'h>,
     losses: Vec<Loss>,
+    waiting_tail: bool,
 }
 
 /// The result that a call gets.
@@ -158,16 +161,6 @@ impl<'h, 'a> ListEncoder<'h, 'a> {
     fn record_loss(&mut self, at: PartIndex, kind: LossKind, note: impl Into<String>) {
         let location = LossLocation::Message(at.message);
         self.losses.push(Loss { kind, location, note: note.into() });
-    }
-
-    /// Records results whose call is not in the history: the list cannot hold them.
-    fn record_lost_results(&mut self) {
-        for (at, part) in all_parts(self.history) {
-            let is_result = matches!(part.content(), ContentPart::ToolResult(_));
-            if is_result && self.call_ids.pairs.partner(at).is_none() {
-                self.record_loss(at, LossKind::Unknown, "a result without its call is left out");
-            }
-        }
     }
 
     /// Records fields of messages that the list cannot hold.
@@ -201,7 +194,7 @@ impl<'h, 'a> ListEncoder<'h, 'a> {
         });
         match result {
             Some(result) => result,
-            None if is_last => CallResult::Open,
+            None if is_last && self.waiting_tail => CallResult::Open,
             None => {
                 let note =
                     format!("the call of `{}` cannot wait for its result any longer", call.name);

@@ -1,6 +1,7 @@
 //! The agents whose session files are supported.
 
 use foxwedge_core::{CheckOptions, Format, Profile, RuleSet, Severity};
+use foxwedge_formats::AiSdkList;
 
 use super::read_only_agent::ReadOnlyAgent;
 
@@ -78,6 +79,15 @@ impl SessionAgent {
     /// Whether its files are message lists of the AI SDK.
     pub fn is_ai_sdk(self) -> bool {
         SessionAgent::LISTS.contains(&self)
+    }
+
+    /// The kind of message list that its files are.
+    pub fn message_list(self) -> Option<AiSdkList> {
+        match self {
+            SessionAgent::AiSdkUi => Some(AiSdkList::Ui),
+            SessionAgent::AiSdkModel => Some(AiSdkList::Model),
+            _ => None,
+        }
     }
 
     /// Whether compactions can be written into its files.

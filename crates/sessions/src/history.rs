@@ -55,6 +55,9 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             }
         }
     }
+    if session.agent.is_ai_sdk() {
+        ai_sdk::close_waiting_calls(&mut out, draft);
+    }
     out.push_str(if draft.messages.is_empty() { "[]\n" } else { "\n]\n" });
     out
 }

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use foxwedge_core::sorting::{sort_by, sort_by_key};
 use foxwedge_core::{
     CheckOptions, Draft, DraftBody, Edit, EditLog, Format, PartKind, Profile, Repair, Report,
-    RuleSet, Span, repair,
+    RuleSet, Span, TailPolicy, repair,
 };
 
 use super::{ConversionOptions, ConvertedRequest, ToolNotation, text_tools, tool_names};
@@ -100,7 +100,11 @@ pub fn message_list(
         added = text_tools::replace_tools(&mut request, &pairs, &mut losses);
         pairs = CallPairs::of(&request.history);
     }
-    let encoded = ai_sdk::encode(&request, pairs, &restored_ids(options), to);
+    if text_tools::quote_orphans(&mut request, &pairs, options.policy, &mut losses) {
+        pairs = CallPairs::of(&request.history);
+    }
+    let waiting_tail = options.policy.tail == TailPolicy::Pending;
+    let encoded = ai_sdk::encode(&request, pairs, &restored_ids(options), to, waiting_tail);
     losses.extend(encoded.losses.into_iter().map(|loss| shift_loss(loss, added)));
     sort_by_key(&mut losses, |loss| loss.location);
     Ok(ConvertedRequest {
@@ -352,6 +356,7 @@ fn read_preamble(out: &mut String, to: Format, request: bool) -> Option<DraftBod
         stateful: body.stateful,
         model: body.model.map(|model| Cow::Owned(model.into_owned())),
         thinking: body.thinking,
+        clears_thinking: body.clears_thinking,
         unstored: body.unstored,
         tools: body.tools,
         surrogates: Vec::new(),

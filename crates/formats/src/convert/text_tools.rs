@@ -1,5 +1,7 @@
 //! Writes tools as text, for models without tool support: no tool call and no tool result remains.
 
+use foxwedge_core::{OrphanPolicy, Policy, orphan_heading};
+
 use crate::model::{
     CallPairs, ContentPart, Loss, LossKind, LossLocation, ModelMessage, ModelPart, ModelRequest,
     ModelRole, PartIndex, RequestSettings, ToolCallPart, ToolInput, ToolResultPart,
@@ -60,6 +62,48 @@ pub(super) fn replace_tools(
     added
 }
 
+/// Turns results whose call is not in the history into text of the user, or leaves them out, as the
+/// policy says. Returns whether there were any.
+pub(super) fn quote_orphans(
+    request: &mut ModelRequest<'_>,
+    pairs: &CallPairs,
+    policy: Policy,
+    losses: &mut Vec<Loss>,
+) -> bool {
+    let mut found = false;
+    for (message_index, message) in request.history.messages.iter_mut().enumerate() {
+        let is_orphan = |part_index: usize, part: &ModelPart<'_>| {
+            let at = PartIndex { message: message_index, part: part_index };
+            matches!(part.content(), ContentPart::ToolResult(_)) && pairs.partner(at).is_none()
+        };
+        if !message.parts.iter().enumerate().any(|(at, part)| is_orphan(at, part)) {
+            continue;
+        }
+        found = true;
+        let parts = std::mem::take(&mut message.parts);
+        for (part_index, part) in parts.into_iter().enumerate() {
+            match part.content() {
+                ContentPart::ToolResult(result) if is_orphan(part_index, &part) => {
+                    if policy.orphans == OrphanPolicy::Drop {
+                        losses.push(Loss {
+                            kind: LossKind::Unknown,
+                            location: LossLocation::Message(message_index),
+                            note: "a result without its call is left out".to_owned(),
+                        });
+                        continue;
+                    }
+                    let heading = orphan_heading(result.id.as_deref(), policy.language);
+                    let (words, media) = result_content(result);
+                    message.parts.push(text_part(format!("{heading}\n{words}")));
+                    message.parts.extend(media);
+                }
+                _ => message.parts.push(part),
+            }
+        }
+    }
+    found
+}
+
 fn text_part(text: String) -> ModelPart<'static> {
     ModelPart::new(ContentPart::Text(text.into()))
 }
@@ -71,6 +115,14 @@ fn call_text(call: &ToolCallPart<'_>) -> String {
 /// The text of a result, followed by its media.
 fn result_parts<'a>(result: &ToolResultPart<'a>, name: Option<&str>) -> Vec<ModelPart<'a>> {
     let name = name.or(result.name.as_deref()).unwrap_or("unknown");
+    let (words, media) = result_content(result);
+    let kind = if result.error { " error=\"true\"" } else { "" };
+    let text = text_part(format!("<tool_result name=\"{name}\"{kind}>\n{words}\n</tool_result>"));
+    std::iter::once(text).chain(media).collect()
+}
+
+/// The text in a result, and its media.
+fn result_content<'a>(result: &ToolResultPart<'a>) -> (String, Vec<ModelPart<'a>>) {
     let mut words = Vec::new();
     let mut media = Vec::new();
     for part in &result.parts {
@@ -81,10 +133,7 @@ fn result_parts<'a>(result: &ToolResultPart<'a>, name: Option<&str>) -> Vec<Mode
             ContentPart::Reasoning(_) | ContentPart::ToolCall(_) | ContentPart::ToolResult(_) => {}
         }
     }
-    let kind = if result.error { " error=\"true\"" } else { "" };
-    let words = words.join("\n");
-    let text = text_part(format!("<tool_result name=\"{name}\"{kind}>\n{words}\n</tool_result>"));
-    std::iter::once(text).chain(media).collect()
+    (words.join("\n"), media)
 }
 
 /// The declared tools, as instructions.

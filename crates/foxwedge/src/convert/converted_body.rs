@@ -6,9 +6,10 @@ use anyhow::Context;
 use foxwedge_core::{CheckOptions, EditLog, Format, RuleSet};
 use foxwedge_formats::{
     ReadError,
-    convert::{self, ConversionOptions},
+    convert::{self, ConversionOptions, ToolNotation},
     outline_options, position, read,
 };
+use foxwedge_sessions::ParsedSession;
 
 use super::{
     ConversionInput,
@@ -60,6 +61,12 @@ pub(crate) fn request(
             .for_each(|note| output::print_note(&format!("{path}: {}", rename_format_flag(note))));
     }
     check_not_empty(input, document)?;
+    if let (DocumentBody::Session(session), ConversionTarget::List(to)) = (&document.body, args.to)
+        && session.agent.message_list() == Some(to)
+        && options.tools == ToolNotation::Native
+    {
+        return repaired_list(args, session, &settings);
+    }
     let conversation = ProviderConversation::of(document);
     let (text, wire) = (&*conversation.text, conversation.wire);
     let converted = match args.to {
@@ -117,6 +124,35 @@ pub(crate) fn request(
         let check_options = CheckOptions { profile, rules, policy: options.policy };
         report.remaining = check_result(&text, to, check_options)?;
     }
+    Ok(ConvertedBody { text, report })
+}
+
+/// A message list that stays one of its kind: only repairs change it.
+fn repaired_list(
+    args: &ConvertArgs,
+    session: &ParsedSession<'_>,
+    settings: &CheckSettings,
+) -> anyhow::Result<ConvertedBody> {
+    let (rewritten, repair) = session.fix(&settings.options_for_agent(session.agent));
+    let mut text = Vec::new();
+    rewritten.write_to(&mut text)?;
+    let report = ConversionReport {
+        path: output_name(args),
+        kind: ConversionKind::Request,
+        from: InputFormat::Agent(session.agent),
+        wire: session.agent.wire(),
+        to: args.to,
+        profile: None,
+        messages: session.draft().messages.len(),
+        losses: Vec::new(),
+        renamed_ids: Vec::new(),
+        renamed_tools: Vec::new(),
+        repairs_before: repair.edits,
+        repairs_after: EditLog::default(),
+        remaining: FileReport::default(),
+        ending: ConversionEnding::Complete,
+    };
+    let text = format_result(args, String::from_utf8(text)?);
     Ok(ConvertedBody { text, report })
 }
 

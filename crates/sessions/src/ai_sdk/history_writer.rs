@@ -67,9 +67,46 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
     true
 }
 
-/// The parts of a list that [`write_block`] leaves out.
+/// Appends results for calls that wait for an approval: no other format has calls that wait so.
+pub(crate) fn close_waiting_calls(out: &mut String, draft: &Draft<'_>) {
+    let text = placeholder_text(MissingAnswer::NotStarted, PlaceholderLanguage::English);
+    let results = waiting_calls(draft).map(|(_, id)| {
+        let (id, text) = (quote(&id), quote(text));
+        format!(
+            "{{\"type\":\"tool_result\",\"tool_use_id\":{id},\"content\":{text},\"is_error\":true}}"
+        )
+    });
+    let results: Vec<String> = results.collect();
+    if !results.is_empty() {
+        out.push_str(&format!(",\n{{\"role\":\"user\",\"content\":[{}]}}", results.join(",")));
+    }
+}
+
+/// The calls that wait for an approval (message, id). They are not paired.
+fn waiting_calls<'d, 'a>(
+    draft: &'d Draft<'a>,
+) -> impl Iterator<Item = (usize, Cow<'a, str>)> + use<'d, 'a> {
+    let source = draft.source;
+    let parts =
+        draft.messages.iter().enumerate().flat_map(move |(at, message)| {
+            draft.parts_of(message).iter().map(move |part| (at, part))
+        });
+    parts.filter_map(move |(at, part)| {
+        let is_call =
+            matches!(part.kind, PartKind::Other) && write_block(&mut String::new(), source, part);
+        Some((at, field_text(source, part.span, "toolCallId").filter(|_| is_call)?))
+    })
+}
+
+/// The parts of a list that [`write_block`] leaves out, and the calls that are closed.
 pub(crate) fn history_losses(draft: &Draft<'_>) -> Vec<Loss> {
-    let mut losses = Vec::new();
+    let note = "a call that waits for an approval is closed: it never ran";
+    let closed = waiting_calls(draft).map(|(at, _)| Loss {
+        kind: LossKind::Order,
+        location: LossLocation::Message(at),
+        note: note.to_owned(),
+    });
+    let mut losses: Vec<Loss> = closed.collect();
     for (at, message) in draft.messages.iter().enumerate() {
         for part in draft.parts_of(message) {
             let name = field_text(draft.source, part.span, "type").unwrap_or_default();
