@@ -296,10 +296,11 @@ fn killed_nodes_and_a_restarted_database_lose_no_conversation() {
     let (counts, talks) = if is_campaign { (&[2, 5][..], 200) } else { (&[2][..], 12) };
     for count in counts {
         let Some(nodes) = Nodes::start(*count) else { return };
-        let (is_over, replies) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (is_over, is_silent) = (AtomicBool::new(false), AtomicBool::new(false));
+        let replies = AtomicUsize::new(0);
         let mut lateness = 0;
         let tallies: Vec<TalkTally> = thread::scope(|scope| {
-            let (nodes, is_over, replies) = (&nodes, &is_over, &replies);
+            let (nodes, is_over, is_silent, replies) = (&nodes, &is_over, &is_silent, &replies);
             let talking: Vec<_> = (0..talks)
                 .map(|number| {
                     scope.spawn(move || {
@@ -312,7 +313,7 @@ fn killed_nodes_and_a_restarted_database_lose_no_conversation() {
                     })
                 })
                 .collect();
-            let watching = scope.spawn(move || watch_leases(&nodes.url, is_over));
+            let watching = scope.spawn(move || watch_leases(&nodes.url, is_silent));
             let mut random = Random::of(seed(), &["nodes", &count.to_string()]);
             for fault in 0..faults {
                 let goal = replies.load(Ordering::Relaxed) + talks / 2 + random.place(talks);
@@ -326,8 +327,12 @@ fn killed_nodes_and_a_restarted_database_lose_no_conversation() {
                 }
             }
             is_over.store(true, Ordering::Relaxed);
+            let tallies = talking.into_iter().map(|one| one.join().expect("a conversation"));
+            let tallies = tallies.collect();
+            // The last replies of the conversations may still open runs.
+            is_silent.store(true, Ordering::Relaxed);
             lateness = watching.join().expect("a watcher");
-            talking.into_iter().map(|one| one.join().expect("a conversation")).collect()
+            tallies
         });
         let all = sum(tallies);
         let mut breaches = all.breaches;
@@ -372,7 +377,7 @@ async fn open_runs(store: &PostgresStore) -> Option<Vec<RunRow>> {
 
 /// Looks at open runs until all have ended. Returns how long one was open after its lease, in
 /// milliseconds. The clock of the database is ours.
-fn watch_leases(url: &str, is_over: &AtomicBool) -> u64 {
+fn watch_leases(url: &str, is_silent: &AtomicBool) -> u64 {
     Runtime::new().expect("a runtime").block_on(async {
         let store = PostgresStore::open(url).await.expect("a store");
         let (mut latest, mut ended) = (0, None);
@@ -389,7 +394,7 @@ fn watch_leases(url: &str, is_over: &AtomicBool) -> u64 {
             if !was_down {
                 latest = latest.max(late.unwrap_or(0));
             }
-            if is_over.load(Ordering::Relaxed) {
+            if is_silent.load(Ordering::Relaxed) {
                 let since = *ended.get_or_insert_with(Instant::now);
                 if open.is_empty() {
                     return latest;
