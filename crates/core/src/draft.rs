@@ -133,6 +133,8 @@ pub struct DraftBody<'a> {
     pub model: Option<Cow<'a, str>>,
     /// The request enables (manual) thinking.
     pub thinking: bool,
+    /// The provider removes old thinking by an edit that requires thinking.
+    pub clears_thinking: bool,
     /// The request turns off storage on the server.
     pub unstored: bool,
     /// The request declares tools.

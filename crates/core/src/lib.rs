@@ -39,10 +39,10 @@ pub use nearest::nearest_name;
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};
 pub use placeholder::{
     MissingAnswer, PlaceholderLanguage, classify_open_call, is_placeholder, media_heading,
-    media_heading_id, placeholder_text, summary_text,
+    media_heading_id, orphan_heading, placeholder_text, summary_text,
 };
 pub use policy::{OrphanPolicy, Policy, TailPolicy, UnansweredPolicy};
-pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking};
+pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking, is_other_maker};
 pub use repair::{
     ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartList, PartPatch,
     PartSource, QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan,

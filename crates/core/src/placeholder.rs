@@ -257,7 +257,7 @@ pub(crate) fn no_output_text(language: PlaceholderLanguage) -> &'static str {
 }
 
 /// Heading of a quoted answer whose call is not in the history.
-pub(crate) fn orphan_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
+pub fn orphan_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     match (language, id) {
         (PlaceholderLanguage::English, Some(id)) => {
             format!("[foxwedge] Answer to tool call {id}, which is not in this history:")

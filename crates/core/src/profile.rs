@@ -189,17 +189,45 @@ impl Profile {
 }
 
 /// Whether a message with answers may hold nothing else: in the strict profile, and on Bedrock for
-/// models other than Claude. A request that names no model gets no finding.
+/// models that are known to be no Claude.
 pub(crate) fn requires_answers_alone(profile: Profile, draft: &Draft<'_>) -> bool {
     let other_model = || {
         let model = draft.body.model.as_deref();
-        draft.format == Format::Bedrock && model.is_some_and(|model| !model.contains("claude"))
+        draft.format == Format::Bedrock && model.is_some_and(|model| !may_be_claude(model))
     };
     match profile {
         Profile::Strict => true,
         Profile::Bedrock => other_model(),
         _ => false,
     }
+}
+
+/// Whether a model on Bedrock may be Claude. The name of an application inference profile does not show
+/// it.
+pub(crate) fn may_be_claude(model: &str) -> bool {
+    model.contains("claude") || model.starts_with("arn:") && !is_other_maker(model)
+}
+
+/// Whether the name of a model on Bedrock names another maker than Anthropic.
+pub fn is_other_maker(model: &str) -> bool {
+    const MAKERS: [&str; 15] = [
+        "ai21.",
+        "amazon.",
+        "cohere.",
+        "deepseek.",
+        "google.",
+        "meta.",
+        "minimax.",
+        "mistral.",
+        "moonshot",
+        "nvidia.",
+        "openai.",
+        "qwen.",
+        "stability.",
+        "writer.",
+        "zai.",
+    ];
+    !model.contains("claude") && MAKERS.iter().any(|maker| model.contains(maker))
 }
 
 /// Whether OpenAI itself serves a model. Names with a slash belong to routers; open models can be

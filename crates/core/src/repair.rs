@@ -205,6 +205,12 @@ fn run_rounds<'a>(mut state: RepairState<'_, 'a>, before: Report) -> Repair<'a> 
         let rules = fixable_rules(after.as_ref().unwrap_or(&before), options);
         if rules == RuleSet::default() {
             keep_user_message(&mut state);
+            // The repair itself moved the end away: a late result is now with its call.
+            let has_tail = |report: &Report| report.counts.of(403) > 0;
+            if !has_tail(&before) && after.as_ref().is_some_and(has_tail) {
+                turns::end_with_user(&mut state);
+            }
+            binding::remove_edited_thinking(&mut state);
             binding::remove_bound_thinking(&mut state);
         } else {
             run_phase(&mut state, rules);

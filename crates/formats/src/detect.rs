@@ -307,7 +307,7 @@ fn inspect_message(
     score: &mut DetectionScore,
 ) -> ScanResult<()> {
     let (mut has_call_id, mut has_result) = (false, false);
-    let (mut has_role, mut is_step) = (false, false);
+    let (mut has_role, mut is_step, mut is_item) = (false, false, false);
     let scanned = scan.object(|scan, key, _| {
         match key {
             b"parts" => {
@@ -329,7 +329,9 @@ fn inspect_message(
                     "items with a `type`",
                 );
                 let value = scan.skip()?;
-                is_step = is_interaction_step(&string_value(source, value));
+                let kind = string_value(source, value);
+                is_step = is_interaction_step(&kind);
+                is_item = &*kind == "program_output";
                 return Ok(());
             }
             // The arguments of a Responses item are a string.
@@ -364,6 +366,14 @@ fn inspect_message(
                             "a developer message",
                         );
                     }
+                    // The older form: a list of turns.
+                    "model" if score.list == Some(INPUT_LIST) => {
+                        score.vote(
+                            Format::GeminiInteractions,
+                            DetectionConfidence::Certain,
+                            "turns of Interactions",
+                        );
+                    }
                     role => {
                         score.leading_system |= role == "system" && score.messages == 1;
                         score.vote(
@@ -388,8 +398,9 @@ fn inspect_message(
     if is_step {
         score.vote(Format::GeminiInteractions, certainty, "steps of Interactions");
     }
-    // Results of Interactions have a `call_id`, too; what they return is called `result`.
-    match (has_call_id, has_result) {
+    // Results of Interactions have a `call_id`, too; what they return is called `result`, as the result
+    // of a `program_output` is.
+    match (has_call_id, has_result && !is_item) {
         (true, false) => score.vote(Format::OpenaiResponses, certainty, "items with a `call_id`"),
         (true, true) => score.vote(
             Format::GeminiInteractions,

@@ -9,7 +9,9 @@ use crate::{
     gemini, gemini_interactions, openai_chat, openai_responses,
     outline::{OutlineOptions, OutlineReader, UniqueFields},
 };
-use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult, field_text, field_value};
+use foxwedge_json::{
+    JsonScanner, JsonShape, ScanError, ScanResult, array_elements, field_text, field_value,
+};
 
 /// Position of the message list in a document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,8 +159,15 @@ fn outline_field(reader: &mut OutlineReader<'_>, key: &[u8], shape: JsonShape, v
         b"previous_response_id" | b"previous_interaction_id" | b"continuation_token" => {
             body.stateful |= shape != JsonShape::Null;
         }
-        b"thinking" => {
-            body.thinking = field_text(reader.source, value, "type").as_deref() == Some("enabled");
+        b"thinking" => body.thinking = enables_thinking(reader.source, value),
+        b"context_management" => body.clears_thinking = clears_thinking(reader.source, value),
+        // Settings of Claude on Bedrock.
+        b"additionalModelRequestFields" => {
+            let field = |key| field_value(reader.source, value, key);
+            body.thinking =
+                field("thinking").is_some_and(|value| enables_thinking(reader.source, value));
+            body.clears_thinking = field("context_management")
+                .is_some_and(|value| clears_thinking(reader.source, value));
         }
         b"toolConfig" => {
             let declares = shape != JsonShape::Object || declares_tools(reader.source, value);
@@ -166,6 +175,22 @@ fn outline_field(reader: &mut OutlineReader<'_>, key: &[u8], shape: JsonShape, v
         }
         _ => {}
     }
+}
+
+fn enables_thinking(source: &str, setting: Span) -> bool {
+    field_text(source, setting, "type").as_deref() == Some("enabled")
+}
+
+/// Whether an edit of the context removes thinking.
+fn clears_thinking(source: &str, context_management: Span) -> bool {
+    let edits = field_value(source, context_management, "edits");
+    let mut edits = edits.into_iter().flat_map(|edits| array_elements(source, edits));
+    edits.any(|edit| is_thinking_edit(source, edit))
+}
+
+/// Whether an edit of the context is one that requires thinking.
+pub(crate) fn is_thinking_edit(source: &str, edit: Span) -> bool {
+    field_text(source, edit, "type").is_some_and(|kind| kind.starts_with("clear_thinking"))
 }
 
 /// Whether a tool configuration has a list of tools that is not empty.

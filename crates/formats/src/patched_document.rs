@@ -6,12 +6,15 @@ use foxwedge_core::{Draft, Format, MessageLayout, Repair, RepairedMessage, Span,
 
 use crate::{
     anthropic, bedrock,
-    document::DocumentFrame,
+    document::{DocumentFrame, is_thinking_edit},
     envelope::list_key,
     gemini, gemini_interactions, openai_chat, openai_responses,
     splice::{BlockMessage, write_blocks},
 };
-use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, quote, write_patched};
+use foxwedge_json::{
+    FieldChange, FieldChanges, SpliceWriter, array_elements, field_value, object_fields, quote,
+    write_patched,
+};
 
 /// A repaired document: the input and its changes. Copies nothing until it is written, and then
 /// writes chunk by chunk.
@@ -129,10 +132,7 @@ impl<'a> DocumentSplice<'a> {
                     (list_key(self.draft.format), list)
                 }));
                 if self.thinking_off {
-                    changes.push((
-                        "thinking",
-                        FieldChange::Text("{\"type\":\"disabled\"}".to_owned()),
-                    ));
+                    changes.extend(switch_off_thinking(source, document, self.draft.format));
                 }
                 if !self.declare.is_empty() {
                     let tools = FieldChange::Text(tool_declarations(&self.declare));
@@ -144,6 +144,42 @@ impl<'a> DocumentSplice<'a> {
         }
         out.copy(Span::new(document.end as usize, source.len()));
         out.finish();
+    }
+}
+
+/// Switches thinking off, with the edits of the context that require it.
+fn switch_off_thinking<'c>(source: &str, document: Span, format: Format) -> FieldChanges<'c> {
+    const BEDROCK_SETTINGS: &str = "additionalModelRequestFields";
+    let settings = match format {
+        Format::Bedrock => field_value(source, document, BEDROCK_SETTINGS),
+        _ => Some(document),
+    };
+    let off = FieldChange::Text("{\"type\":\"disabled\"}".to_owned());
+    let mut changes: FieldChanges<'_> = vec![("thinking", off)];
+    let management =
+        settings.and_then(|settings| field_value(source, settings, "context_management"));
+    if let Some(management) = management
+        && let Some(edits) = field_value(source, management, "edits")
+    {
+        let edits = array_elements(source, edits);
+        let kept: Vec<&str> = edits
+            .iter()
+            .filter(|edit| !is_thinking_edit(source, **edit))
+            .map(|edit| edit.of(source))
+            .collect();
+        let change = if kept.len() == edits.len() {
+            None
+        } else if kept.is_empty() && object_fields(source, management).len() == 1 {
+            Some(FieldChange::Remove)
+        } else {
+            let edits = FieldChange::Text(format!("[{}]", kept.join(",")));
+            Some(FieldChange::Nested(vec![("edits", edits)]))
+        };
+        changes.extend(change.map(|change| ("context_management", change)));
+    }
+    match format {
+        Format::Bedrock => vec![(BEDROCK_SETTINGS, FieldChange::Nested(changes))],
+        _ => changes,
     }
 }
 

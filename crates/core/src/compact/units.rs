@@ -172,9 +172,13 @@ fn is_attached(draft: &Draft<'_>, at: usize) -> bool {
             let first = draft.parts_of(message).first();
             first.is_some_and(|first| placeholder::is_media_heading(first.span.of(draft.source)))
         }
-        // In block formats, instructions in the middle belong to the message before them.
+        // In block formats, instructions in the middle belong to the message before them, and the
+        // reply to them.
         Role::System | Role::Developer => draft.layout() == MessageLayout::Blocks,
-        Role::Assistant | Role::Answer | Role::Unknown => false,
+        Role::Assistant => {
+            draft.layout() == MessageLayout::Blocks && draft.messages[at - 1].role.is_system()
+        }
+        Role::Answer | Role::Unknown => false,
     }
 }
 
@@ -183,9 +187,21 @@ fn is_reference(draft: &Draft<'_>, at: usize) -> bool {
     draft.messages.get(at).is_some_and(|message| message.flags.has(MessageFlags::REFERENCE))
 }
 
-/// Holds units that are still needed: open calls, answers whose call is not visible, references to
-/// the server, and the provider's own summary of earlier messages.
+/// Whether a message declares or changes tools or settings, for what follows.
+fn is_declaration(draft: &Draft<'_>, message: &Message) -> bool {
+    let parts = draft.parts_of(message);
+    message.role.is_system() && parts.iter().any(|part| matches!(part.kind, PartKind::Other))
+}
+
+/// Holds units that are still needed: declarations of tools, open calls, answers whose call is not
+/// visible, references to the server, and the provider's own summary of earlier messages.
 fn hold_open_units(draft: &Draft<'_>, pairing: &CallPairing, units: &mut [Unit]) {
+    for unit in units.iter_mut() {
+        let messages = draft.messages.get(unit.messages.clone()).unwrap_or_default();
+        if messages.iter().any(|message| is_declaration(draft, message)) {
+            unit.hold = UnitHold::Instructions;
+        }
+    }
     let is_compaction = |message: &Message| message.flags.has(MessageFlags::COMPACTION);
     if let Some(unit) =
         draft.messages.iter().rposition(is_compaction).and_then(|at| unit_at(units, at))

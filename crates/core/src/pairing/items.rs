@@ -72,8 +72,8 @@ pub(super) fn may_stay_open(draft: &Draft<'_>, call: &DraftCall<'_>) -> bool {
     draft.layout() == MessageLayout::Items && !call.typed && families.contains(&call.family)
 }
 
-/// Matches open calls with outputs of another type: a function output also answers a search. The
-/// outputs of functions and free-text tools have the same fields, and some programs write one for the
+/// Matches open calls with outputs of another type: a function output also answers a search or a call
+/// of the local shell. The outputs of functions and free-text tools have the same fields, and some programs write one for the
 /// other; the id says that they belong together (FW109).
 pub(super) fn match_other_types(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let mut open: HashMap<(CallFamily, &str), Vec<usize>> = HashMap::new();
@@ -93,13 +93,14 @@ pub(super) fn match_other_types(draft: &Draft<'_>, pairing: &mut CallPairing) {
         }
         let Some((family, id)) = answer_key(draft, paired.part()) else { continue };
         let is_before = |&call: &usize| pairing.calls[call].message() < paired.message();
-        // The nearest search before the output, else the first after it.
-        let search = open.get(&(CallFamily::ToolSearch, id)).filter(|calls| !calls.is_empty());
-        let search = search.filter(|_| family == CallFamily::Function);
-        let found = match search {
-            Some(calls) => {
-                Some((CallFamily::ToolSearch, calls.iter().rposition(is_before).unwrap_or(0)))
-            }
+        // The nearest such call before the output, else the first after it.
+        let taking =
+            [CallFamily::ToolSearch, CallFamily::LocalShell].into_iter().find_map(|taking| {
+                let calls = open.get(&(taking, id)).filter(|calls| !calls.is_empty())?;
+                Some((taking, calls.iter().rposition(is_before).unwrap_or(0)))
+            });
+        let found = match taking.filter(|_| family == CallFamily::Function) {
+            Some(found) => Some(found),
             None => family.confused_with().filter(|_| is_orphan).and_then(|family| {
                 let calls = open.get(&(family, id))?;
                 Some((family, calls.iter().rposition(is_before)?))

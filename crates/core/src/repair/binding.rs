@@ -10,10 +10,47 @@ use crate::{
     Span,
     check::CheckOptions,
     draft::{Draft, DraftFeatures, Format, MessageFlags, Part, PartKind, SignatureState},
-    profile::{Profile, binds_thinking},
+    profile::{Profile, binds_thinking, may_be_claude},
     report::{Finding, Fix, FixApplicability, Report, Severity, Strategy},
     rules::{Rule, RuleSet},
 };
+
+/// Removes signed thinking whose own text changes.
+pub(super) fn remove_edited_thinking(state: &mut RepairState<'_, '_>) {
+    if state.surrogates.is_empty() || !state.input.features.intersects(DraftFeatures::REASONING) {
+        return;
+    }
+    let surrogates = state.surrogates.clone();
+    let is_edited = |part: &RepairedPart<'_>| {
+        let at = surrogates.partition_point(|span| span.start < part.part.span.start);
+        part.is_kept()
+            && is_signed(&part.part.kind)
+            && surrogates.get(at).is_some_and(|span| span.end <= part.part.span.end)
+    };
+    let mut removed_messages = Vec::new();
+    for at in 0..state.messages.len() {
+        if !state.messages[at].holds(state.input, is_signed) {
+            continue;
+        }
+        let message = state.load_message(at);
+        let removed = message.retain_parts(|part| !is_edited(part));
+        if removed > 0 && message.parts.is_empty() {
+            removed_messages.push(at);
+        }
+        for _ in 0..removed {
+            let note =
+                "signed thinking with a lone surrogate is removed: its signature would no longer \
+                        fit"
+                .to_owned();
+            state.note_edit(313, Strategy::DropThinking, at, Vec::new(), note);
+        }
+    }
+    state.remove_messages(&removed_messages);
+}
+
+fn is_signed(kind: &PartKind<'_>) -> bool {
+    matches!(kind, PartKind::Reasoning(SignatureState::Signed))
+}
 
 /// Removes signed thinking after the first edit.
 pub(super) fn remove_bound_thinking(state: &mut RepairState<'_, '_>) {
@@ -28,10 +65,8 @@ pub(super) fn remove_bound_thinking(state: &mut RepairState<'_, '_>) {
     let safe_head = if same_message { untouched_head(state.input, first, edited) } else { 0 };
     let mut removed_messages = Vec::new();
     for at in first..state.messages.len() {
-        let signed =
-            |kind: &PartKind<'_>| matches!(kind, PartKind::Reasoning(SignatureState::Signed));
         let unbound = state.messages[at].flags.has(MessageFlags::UNBOUND);
-        if unbound || !state.messages[at].holds(state.input, signed) {
+        if unbound || !state.messages[at].holds(state.input, is_signed) {
             continue;
         }
         let message = state.load_message(at);
@@ -39,7 +74,7 @@ pub(super) fn remove_bound_thinking(state: &mut RepairState<'_, '_>) {
         let mut index = 0;
         let removed = message.retain_parts(|part| {
             index += 1;
-            index <= safe || !matches!(part.part.kind, PartKind::Reasoning(SignatureState::Signed))
+            index <= safe || !is_signed(&part.part.kind)
         });
         if removed > 0 && message.parts.is_empty() {
             removed_messages.push(at);
@@ -58,7 +93,7 @@ fn may_bind_thinking(draft: &Draft<'_>, options: &CheckOptions) -> bool {
     let model = draft.body.model.as_deref();
     let claude = match draft.format {
         Format::Anthropic => true,
-        Format::Bedrock => model.is_some_and(|model| model.contains("claude")),
+        Format::Bedrock => model.is_some_and(may_be_claude),
         Format::OpenaiChat
         | Format::OpenaiResponses
         | Format::Gemini

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::{PartSource, Repair, RepairedMessage};
-use crate::draft::{Draft, MessageFlags, Part, PartKind, TextShape};
+use crate::draft::{Draft, Message, MessageFlags, MessageLayout, Part, PartKind, TextShape};
+use foxwedge_json::field_value;
 
 /// Counts of what a repair removes from a history and what it adds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -90,12 +91,28 @@ impl Repair<'_> {
             let unknown = message.flags.has(MessageFlags::UNKNOWN_BODY);
             let dropped = unknown && !unchanged && !origins.contains(&message.span.start);
             losses.other_parts_removed += usize::from(dropped);
+            let is_removed = !unchanged && !origins.contains(&message.span.start);
+            losses.thinking_blocks_removed +=
+                usize::from(is_removed && has_reasoning_field(draft, message));
         }
         losses.tool_results_removed =
             losses.tool_results_removed.saturating_sub(losses.results_quoted);
         losses.add(&self.later_losses);
         losses
     }
+}
+
+/// Whether a chat message has reasoning in a field that only some providers know.
+fn has_reasoning_field(draft: &Draft<'_>, message: &Message) -> bool {
+    const FIELDS: [&str; 3] = ["reasoning", "reasoning_details", "thinking_blocks"];
+    let is_filled = |key: &str| {
+        let value = field_value(draft.source, message.span, key);
+        value.is_some_and(|value| !matches!(value.of(draft.source), "null" | "\"\"" | "[]" | "{}"))
+    };
+    let reasons = |part: &Part<'_>| matches!(part.kind, PartKind::Reasoning(_));
+    draft.layout() == MessageLayout::Chat
+        && !draft.parts_of(message).iter().any(reasons)
+        && FIELDS.into_iter().any(is_filled)
 }
 
 /// A text block without its text has this many bytes at most, unless it holds something else.

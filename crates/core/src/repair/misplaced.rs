@@ -2,6 +2,8 @@
 //!
 //! Misplaced answers are not touched here: pairing moves them to their place.
 
+use std::collections::HashMap;
+
 use super::{content::found_messages, state::RepairState};
 use crate::{
     draft::{Draft, MessageFlags, MessageLayout, PartKind},
@@ -16,6 +18,9 @@ pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) 
         for at in found_messages(state, 304) {
             remove_strays(state, at);
         }
+    }
+    if rules.has(602) {
+        return_server_answers(state);
     }
     if rules.has(601) && state.input.layout() == MessageLayout::Blocks {
         let parts = known_parts(state, server_calls::dead_calls_with_owned);
@@ -67,6 +72,38 @@ fn remove_strays(state: &mut RepairState<'_, '_>, at: usize) {
     if reasoning > 0 {
         let note = "reasoning in a user message is removed".to_owned();
         state.note_edit(304, Strategy::Drop, at, Vec::new(), note);
+    }
+}
+
+/// Moves server answers in a user message to their calls in the message before it.
+fn return_server_answers(state: &mut RepairState<'_, '_>) {
+    let (draft, pairing) = state.draft_with_pairing();
+    let mut strays = server_calls::stray_answers(&draft);
+    strays.retain(|stray| {
+        !pairing.is_in_unknown_turn(stray.answer.0) && !pairing.is_in_unknown_turn(stray.call.0)
+    });
+    let start = |part: usize| draft.parts[part].span.start;
+    for strays in strays.chunk_by(|one, other| one.answer.0 == other.answer.0) {
+        let (at, before) = (strays[0].answer.0, strays[0].call.0);
+        let calls: HashMap<u32, u32> =
+            strays.iter().map(|stray| (start(stray.answer.1), start(stray.call.1))).collect();
+        let mut moved = HashMap::new();
+        state.load_message(at).retain_parts(|part| {
+            let call = calls.get(&part.part.span.start).filter(|_| part.is_kept());
+            call.is_none_or(|call| moved.insert(*call, part.clone()).is_some())
+        });
+        for part in strays.iter().filter_map(|stray| moved.get(&start(stray.call.1))) {
+            let ids = part.part.kind.id().into_iter().map(str::to_owned).collect();
+            let note = "the result of the provider's own tool is moved to its call".to_owned();
+            state.note_edit(602, Strategy::Recover, at, ids, note);
+        }
+        state.edit_message(before).parts.update(|parts| {
+            for part in std::mem::take(parts) {
+                let answer = moved.remove(&part.part.span.start);
+                parts.push(part);
+                parts.extend(answer);
+            }
+        });
     }
 }
 

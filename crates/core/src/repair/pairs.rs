@@ -9,6 +9,7 @@ use super::{
 use crate::{
     Span,
     check::{display_id, running_calls},
+    compact::{split_units, unit_at},
     draft::{
         AnswerShape, Draft, DraftAnswer, DraftCall, DraftFeatures, MessageLayout, Part, PartKind,
         TextShape,
@@ -233,14 +234,16 @@ fn drop_unanswered(state: &mut RepairState<'_, '_>) {
     state.remove_messages(&removed_messages);
 }
 
-/// Extends the dropped calls to all calls of their messages (items: of their turns), and marks the
-/// messages.
+/// Extends the dropped calls to all calls of their messages (items: of their turns, with everything
+/// that belongs to a program in them), and marks the messages.
 fn widen_to_turns(
     draft: &Draft<'_>,
     pairing: &CallPairing,
     dropped: &mut [bool],
     removed_messages: &mut [bool],
 ) {
+    let has_programs = draft.features.intersects(DraftFeatures::SERVER);
+    let units = if has_programs { split_units(draft, pairing) } else { Vec::new() };
     for (index, call) in pairing.calls.iter().enumerate() {
         if !dropped[index] || removed_messages[call.message()] {
             continue;
@@ -249,7 +252,11 @@ fn widen_to_turns(
             let end = pairing.turns[call.turn()].messages().end;
             let before = draft.messages[..call.message()].iter().rev();
             let start = call.message() - before.take_while(|m| m.role.is_assistant()).count();
-            removed_messages[start..end].iter_mut().for_each(|removed| *removed = true);
+            let unit = unit_at(&units, call.message()).map(|unit| units[unit].messages.clone());
+            let unit = unit.unwrap_or(start..end);
+            for at in unit.start.min(start)..unit.end.max(end) {
+                removed_messages[at] |= draft.messages[at].role.is_assistant();
+            }
         } else {
             removed_messages[call.message()] = true;
         }

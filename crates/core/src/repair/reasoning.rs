@@ -91,13 +91,17 @@ fn insert_missing(state: &mut RepairState<'_, '_>) {
                 state.note_edit(502, Strategy::Recode, at, Vec::new(), note);
             }
         }
-        Format::Anthropic => {
+        Format::Anthropic | Format::Bedrock => {
             if let Some(&at) = messages.first() {
                 state.body.thinking_off = true;
-                let note = "thinking is switched off for this request".to_owned();
-                state.note_edit(502, Strategy::Recode, at, Vec::new(), note);
+                let note = if state.input.body.clears_thinking {
+                    "thinking is switched off for this request, with the edit that clears old thinking"
+                } else {
+                    "thinking is switched off for this request"
+                };
+                state.note_edit(502, Strategy::Recode, at, Vec::new(), note.to_owned());
             }
         }
-        Format::OpenaiResponses | Format::Bedrock | Format::GeminiInteractions => {}
+        Format::OpenaiResponses | Format::GeminiInteractions => {}
     }
 }

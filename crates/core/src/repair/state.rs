@@ -10,8 +10,8 @@ use crate::{
     Span, TextReplacement,
     check::CheckOptions,
     draft::{
-        ContentShape, Draft, DraftBuilder, Message, MessageFlags, MessageLayout, Part, PartKind,
-        Role, TextShape, UnresolvedReference,
+        ContentShape, Draft, DraftBuilder, DraftFeatures, Message, MessageFlags, MessageLayout,
+        Part, PartKind, Role, TextShape, UnresolvedReference,
     },
     pairing::{CallPairing, pair_calls},
     policy::Policy,
@@ -110,7 +110,12 @@ impl<'w, 'a> RepairState<'w, 'a> {
             let span = original.map_or(Span::NOWHERE, |original| original.span);
             builder.push_message(role, span, content, flags);
         }
-        Cow::Owned(builder.finish())
+        let mut draft = builder.finish();
+        // The model signs its calls, also if the signed one is removed.
+        if self.input.features.intersects(DraftFeatures::SIGNED_CALL) {
+            draft.features.insert(DraftFeatures::SIGNED_CALL);
+        }
+        Cow::Owned(draft)
     }
 
     /// A message whose blocks changed holds a list of blocks, no longer a string.

@@ -323,7 +323,14 @@ fn insert_opening(state: &mut RepairState<'_, '_>) {
 }
 
 fn append_continuation(state: &mut RepairState<'_, '_>) {
-    let Some(&at) = found_messages(state, 403).first() else { return };
+    if !found_messages(state, 403).is_empty() {
+        end_with_user(state);
+    }
+}
+
+/// Fixes FW403.
+pub(super) fn end_with_user(state: &mut RepairState<'_, '_>) {
+    let Some(at) = state.messages.len().checked_sub(1) else { return };
     let draft = state.draft();
     // An empty last message is removed instead of continued. So is one that would be refused as
     // empty as soon as another message follows.

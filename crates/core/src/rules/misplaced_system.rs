@@ -29,19 +29,23 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let draft = context.draft;
     let leading = draft.messages.iter().take_while(|message| message.role.is_system()).count();
+    let precedes_user = followed_by_user(context);
     for (at, message) in
         draft.messages.iter().enumerate().filter(|(_, message)| message.role.is_system())
     {
         let before = at.checked_sub(1).and_then(|before| draft.messages.get(before));
         let refused = match (context.layout(), context.profile()) {
             (MessageLayout::Blocks, Profile::Gemini | Profile::Bedrock | Profile::Strict) => true,
-            (MessageLayout::Blocks, Profile::Anthropic) => before.is_none_or(|before| {
-                before.role.is_assistant()
-                    && !matches!(
-                        draft.parts_of(before).last().map(|part| &part.kind),
-                        Some(PartKind::ServerAnswer(_))
-                    )
-            }),
+            (MessageLayout::Blocks, Profile::Anthropic) => {
+                precedes_user.get(at).is_some_and(|precedes| *precedes)
+                    || before.is_none_or(|before| {
+                        before.role.is_assistant()
+                            && !matches!(
+                                draft.parts_of(before).last().map(|part| &part.kind),
+                                Some(PartKind::ServerAnswer(_))
+                            )
+                    })
+            }
             (MessageLayout::Chat, Profile::Mistral) => before
                 .is_some_and(|before| before.role.is_assistant() || before.role == Role::Answer),
             (MessageLayout::Chat, Profile::Strict) => at >= leading,
@@ -56,4 +60,18 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             findings.add(at, message.span, text, fix);
         }
     }
+}
+
+/// For each message whether the next one that is no system message is the user's.
+fn followed_by_user(context: &RuleContext<'_, '_>) -> Vec<bool> {
+    let messages = &context.draft.messages;
+    let mut precedes = vec![false; messages.len()];
+    let mut is_user = false;
+    for (message, precedes) in messages.iter().zip(&mut precedes).rev() {
+        *precedes = is_user;
+        if !message.role.is_system() {
+            is_user = message.role.is_user();
+        }
+    }
+    precedes
 }

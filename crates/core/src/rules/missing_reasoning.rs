@@ -16,7 +16,12 @@ pub(super) const RULE: Rule = Rule {
     name: "missing-reasoning",
     summary: "a tool call without the reasoning that the provider requires",
     explain: page!("missing_reasoning.md"),
-    applies: &[(Deepseek, Documented), (Gemini, Documented), (Anthropic, Documented)],
+    applies: &[
+        (Deepseek, Documented),
+        (Gemini, Documented),
+        (Anthropic, Documented),
+        (Bedrock, Documented),
+    ],
     layouts: &[Chat, Blocks],
     features: DraftFeatures::ALWAYS,
     check,
@@ -26,7 +31,9 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     match (context.draft.format, context.profile()) {
         (Format::OpenaiChat, Profile::Deepseek) => check_deepseek(context, findings),
         (Format::Gemini, Profile::Gemini) => check_gemini(context, findings),
-        (Format::Anthropic, Profile::Anthropic) => check_anthropic(context, findings),
+        (Format::Anthropic, Profile::Anthropic) | (Format::Bedrock, Profile::Bedrock) => {
+            check_claude(context, findings);
+        }
         _ => {}
     }
 }
@@ -83,9 +90,9 @@ fn gemini_unsigned(draft: &Draft<'_>) -> Vec<usize> {
     running.filter(|(_, message)| unsigned(message)).map(|(at, _)| at).collect()
 }
 
-/// With manual thinking on, the turn of the current tool loop must start with its thinking. The whole
+/// With manual thinking of Claude on, the turn of the current tool loop must start with its thinking. The whole
 /// loop is one turn: a later step of it may have none.
-fn check_anthropic(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
+fn check_claude(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let draft = context.draft;
     if !draft.body.thinking {
         return;

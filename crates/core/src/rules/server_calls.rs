@@ -1,12 +1,15 @@
 //! Calls that the provider runs itself have their answer in the same assistant turn. A tool of the
 //! provider may call tools of the client: then the turn continues after their answers.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
 use crate::sorting::sort_by_key;
 use crate::{
     check::RuleContext,
-    draft::{Draft, Message, MessageFlags, MessageLayout, Part, PartKind},
+    draft::{Draft, DraftFeatures, Message, MessageFlags, MessageLayout, Part, PartKind},
     profile::{Profile, RuleEvidence},
 };
 
@@ -51,35 +54,57 @@ fn assistant_turns(draft: &Draft<'_>) -> Vec<Range<usize>> {
 }
 
 /// Server calls (message, part) without an answer in their turn that are no longer running:
-/// something other than client answers follows.
+/// something follows other than client answers and calls that such a call makes.
 pub(crate) fn dead_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
-    let mut dead_calls = Vec::new();
+    let mut open_calls: Vec<(usize, usize)> = Vec::new();
+    let mut continued = vec![false; draft.messages.len()];
+    for turn in assistant_turns(draft) {
+        let open = unanswered_calls(draft, turn.clone());
+        let ids = open.iter().filter_map(|&(_, part)| draft.parts[part].kind.server_id());
+        let ids: HashSet<&str> = ids.collect();
+        for at in turn {
+            continued[at] = only_calls_of(draft, &draft.messages[at], &ids);
+        }
+        open_calls.extend(open);
+    }
     // The last message that ends an open call: more assistant content, or user content.
-    let moved_on = draft.messages.iter().rposition(|message| {
+    let moved_on = draft.messages.iter().enumerate().rposition(|(at, message)| {
         let has_other_content =
             || draft.parts_of(message).iter().any(|part| !matches!(part.kind, PartKind::Answer(_)));
-        message.role.is_assistant() || message.role.is_user() && has_other_content()
+        message.role.is_assistant() && !continued[at]
+            || message.role.is_user() && has_other_content()
     });
-    for turn in assistant_turns(draft) {
-        let parts = || {
-            let messages = turn.clone().zip(&draft.messages[turn.clone()]);
-            messages.flat_map(|(at, message)| message.range().map(move |part| (at, part)))
-        };
-        let answered: HashSet<&str> = parts()
-            .filter_map(|(_, part)| match &draft.parts[part].kind {
-                kind @ PartKind::ServerAnswer(_) => kind.server_id(),
-                _ => None,
-            })
-            .collect();
-        let open = parts().filter(|&(_, part)| match &draft.parts[part].kind {
-            kind @ PartKind::ServerCall(_) => {
-                kind.server_id().is_none_or(|id| !answered.contains(id))
-            }
-            _ => false,
-        });
-        dead_calls.extend(open.filter(|&(at, _)| moved_on.is_some_and(|last| last > at)));
-    }
-    dead_calls
+    open_calls.retain(|&(at, _)| moved_on.is_some_and(|last| last > at));
+    open_calls
+}
+
+/// The server calls (message, part) of a turn without an answer in it.
+fn unanswered_calls(draft: &Draft<'_>, turn: Range<usize>) -> Vec<(usize, usize)> {
+    let parts = || {
+        let messages = turn.clone().zip(&draft.messages[turn.clone()]);
+        messages.flat_map(|(at, message)| message.range().map(move |part| (at, part)))
+    };
+    let answered: HashSet<&str> = parts()
+        .filter_map(|(_, part)| match &draft.parts[part].kind {
+            kind @ PartKind::ServerAnswer(_) => kind.server_id(),
+            _ => None,
+        })
+        .collect();
+    let open = parts().filter(|&(_, part)| match &draft.parts[part].kind {
+        kind @ PartKind::ServerCall(_) => kind.server_id().is_none_or(|id| !answered.contains(id)),
+        _ => false,
+    });
+    open.collect()
+}
+
+/// Whether a message holds nothing but calls that these server calls make.
+fn only_calls_of(draft: &Draft<'_>, message: &Message, owners: &HashSet<&str>) -> bool {
+    let parts = draft.parts_of(message);
+    let is_owned = |part: &Part<'_>| {
+        let owner = draft.owned_call(part).and_then(|call| call.owner.as_deref());
+        matches!(part.kind, PartKind::Call(_)) && owner.is_some_and(|id| owners.contains(id))
+    };
+    !owners.is_empty() && !parts.is_empty() && parts.iter().all(is_owned)
 }
 
 /// Calls of the provider (message, part) whose output is an item of its own and is missing, although
@@ -117,6 +142,51 @@ pub(crate) fn dead_calls_with_owned(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     }
     sort_by_key(&mut dead, |place| *place);
     dead
+}
+
+/// A server answer in the user message directly behind its call, which stands in a message of the
+/// assistant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct StrayServerAnswer {
+    /// Message and part of the answer.
+    pub(crate) answer: (usize, usize),
+    /// Message and part of its call.
+    pub(crate) call: (usize, usize),
+}
+
+/// The server answers that can be moved to their calls.
+pub(crate) fn stray_answers(draft: &Draft<'_>) -> Vec<StrayServerAnswer> {
+    let mut strays = Vec::new();
+    if draft.layout() != MessageLayout::Blocks || !draft.features.intersects(DraftFeatures::SERVER)
+    {
+        return strays;
+    }
+    for (at, pair) in draft.messages.windows(2).enumerate() {
+        let [before, message] = pair else { continue };
+        if !before.role.is_assistant() || !message.role.is_user() {
+            continue;
+        }
+        let is_answer = |part: &usize| matches!(draft.parts[*part].kind, PartKind::ServerAnswer(_));
+        let mut open: HashMap<&str, usize> = HashMap::new();
+        for part in before.range() {
+            match &draft.parts[part].kind {
+                kind @ PartKind::ServerCall(_) => {
+                    open.extend(kind.server_id().map(|id| (id, part)));
+                }
+                kind @ PartKind::ServerAnswer(_) => {
+                    kind.server_id().map(|id| open.remove(id));
+                }
+                _ => {}
+            }
+        }
+        for part in message.range().filter(is_answer) {
+            let call = draft.parts[part].kind.server_id().and_then(|id| open.remove(id));
+            strays.extend(
+                call.map(|call| StrayServerAnswer { answer: (at + 1, part), call: (at, call) }),
+            );
+        }
+    }
+    strays
 }
 
 /// Server answers (message, part) with no server call of that id before them in their turn.

@@ -10,7 +10,7 @@ use crate::{
     report::{Fix, Strategy},
 };
 use crate::{
-    draft::{MessageFlags, Part, PartKind},
+    draft::{Message, MessageFlags, Part, PartKind},
     profile::claude_without_prefill,
 };
 
@@ -46,10 +46,14 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let model = draft.body.model.as_deref().unwrap_or("");
     let allowed = match context.profile() {
         Profile::Anthropic => !claude_without_prefill(model),
+        Profile::Bedrock => {
+            let is_claude = model.contains("claude");
+            model.contains("amazon.") || (is_claude && !claude_without_prefill(model))
+        }
         Profile::Mistral => message.flags.has(MessageFlags::PREFIX),
         _ => false,
     };
-    if !allowed && !is_paused(draft.parts_of(message)) {
+    if !allowed && !is_paused(message, draft.parts_of(message)) {
         let text = "the request ends with an assistant message".to_owned();
         findings.add(
             draft.messages.len() - 1,
@@ -60,8 +64,16 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     }
 }
 
-/// Whether the provider paused the turn inside its own tool: such a turn is sent back unchanged.
-fn is_paused(parts: &[Part<'_>]) -> bool {
+/// Whether the provider paused the turn, in or after its own tool or after a compaction: such a turn is
+/// sent back unchanged.
+fn is_paused(message: &Message, parts: &[Part<'_>]) -> bool {
+    let is_compaction = message.flags.has(MessageFlags::COMPACTION)
+        && parts.iter().all(|part| matches!(part.kind, PartKind::Other));
+    if is_compaction
+        || matches!(parts.last().map(|part| &part.kind), Some(PartKind::ServerAnswer(_)))
+    {
+        return true;
+    }
     let answers = parts.iter().filter(|part| matches!(part.kind, PartKind::ServerAnswer(_)));
     let answered: HashSet<&str> = answers.filter_map(|part| part.kind.server_id()).collect();
     parts.iter().any(|part| match &part.kind {

@@ -134,5 +134,10 @@ fn read_notes<'a>(block: &JsonObject<'_, 'a>) -> PartNotes<'a> {
     if block.object("citations").is_some_and(|setting| setting.is_true("enabled")) {
         notes.unknown_fields.push("citations".into());
     }
+    // Every call names a caller; only one made by code has an owner to lose.
+    let caller = block.object("caller").and_then(|caller| caller.text("type"));
+    if caller.is_some_and(|kind| kind != "direct") {
+        notes.unknown_fields.push("caller".into());
+    }
     notes
 }

@@ -1,8 +1,14 @@
 //! Reads Anthropic events: blocks with a start, deltas and a stop.
 
-use super::{WIRE, decode::read_citation};
+use super::{
+    WIRE,
+    decode::{DECODE_FORMAT, read_citation},
+};
 use crate::{
-    conversation::{LossKind, StopReason, TokenUsage, provider_errors, stop_reasons, token_usage},
+    conversation::{
+        LossKind, StopReason, TokenUsage, decode::read_notes, provider_errors, stop_reasons,
+        token_usage,
+    },
     event::{
         BlockStart,
         emitter::EventEmitter,
@@ -97,7 +103,10 @@ impl AnthropicEventReader {
                 let data = optional_text(&block, "data")?.unwrap_or_default();
                 blocks.open(at, IndexedBlockKind::Redacted, BlockStart::Redacted(data), emitter);
             }
-            "tool_use" => blocks.open_call(at, &block, "input", emitter)?,
+            "tool_use" => {
+                blocks.open_call(at, &block, "input", emitter)?;
+                emitter.skip_call_fields(read_notes(&block, &DECODE_FORMAT));
+            }
             kind => {
                 blocks.skip(at, emitter);
                 let note = format!("a block `{kind}` was left out");
@@ -180,6 +189,9 @@ impl AnthropicEventReader {
             emitter.usage(usage);
         }
         let Some(delta) = optional_object(root, "delta")? else { return Ok(()) };
+        for key in ["container", "stop_details"] {
+            emitter.skip_field(&delta, key);
+        }
         if let Some(reason) = non_empty_text(&delta, "stop_reason")? {
             let stop = match stop_reasons::read(WIRE, reason) {
                 StopReason::Sequence(None) => {

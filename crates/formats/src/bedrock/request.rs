@@ -220,27 +220,9 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     }
 }
 
-/// Whether the model is not from Anthropic. Names of inference profiles do not show the model.
+/// Whether the model is not from Anthropic.
 fn is_other_maker(writer: &RequestFieldWriter<'_, '_, '_>) -> bool {
-    const MAKERS: [&str; 15] = [
-        "ai21.",
-        "amazon.",
-        "cohere.",
-        "deepseek.",
-        "google.",
-        "meta.",
-        "minimax.",
-        "mistral.",
-        "moonshot",
-        "nvidia.",
-        "openai.",
-        "qwen.",
-        "stability.",
-        "writer.",
-        "zai.",
-    ];
-    let model = writer.settings.model.as_deref().unwrap_or_default();
-    !model.contains("claude") && MAKERS.iter().any(|maker| model.contains(maker))
+    writer.settings.model.as_deref().is_some_and(foxwedge_core::is_other_maker)
 }
 
 /// Plans the reasoning of other vendors' models: these take an effort, but no budget.

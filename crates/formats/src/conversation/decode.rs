@@ -88,7 +88,10 @@ pub(crate) fn read_object<'a>(
 }
 
 /// Reads the annotations of a block; `None` if there are certainly none.
-fn read_notes<'a>(block: &JsonObject<'_, 'a>, format: &BlockDecodeFormat) -> Option<PartNotes<'a>> {
+pub(crate) fn read_notes<'a>(
+    block: &JsonObject<'_, 'a>,
+    format: &BlockDecodeFormat,
+) -> Option<PartNotes<'a>> {
     if block.keys().all(format.is_usual) {
         return None;
     }

@@ -1,7 +1,10 @@
 //! Emits the events of a reader and tracks what was emitted before.
 
 use crate::{
-    conversation::{JsonText, LossKind, ProviderError, StopReason, TextCitation, TokenUsage},
+    conversation::{
+        JsonText, LossKind, PartNotes, ProviderError, StopReason, TextCitation, TokenUsage,
+        response::{dropped_field_note, has_content},
+    },
     event::{BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss},
 };
 use foxwedge_json::{JsonObject, ScanResult};
@@ -159,6 +162,22 @@ impl EventEmitter<'_> {
             self.skip(LossKind::Unknown, "content of further kinds was left out");
         } else {
             self.skip(kind, note());
+        }
+    }
+
+    /// Reports the fields of a call that another format cannot represent, once per field.
+    pub(crate) fn skip_call_fields(&mut self, notes: Option<PartNotes<'_>>) {
+        for key in notes.into_iter().flat_map(|notes| notes.unknown_fields) {
+            let note = format!("the field `{key}` is not supported in this format");
+            self.skip_once(LossKind::Unknown, &note, || note.clone());
+        }
+    }
+
+    /// Reports a field of the reply that is left out, unless it is empty.
+    pub(crate) fn skip_field(&mut self, object: &JsonObject<'_, '_>, key: &str) {
+        if object.get(key).is_some_and(has_content) {
+            let note = dropped_field_note(key);
+            self.skip_once(LossKind::Unknown, &note, || note.clone());
         }
     }
 

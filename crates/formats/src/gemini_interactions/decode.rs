@@ -29,7 +29,7 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 };
 
 /// The fields of steps that are known, or that mean nothing in other formats.
-const KNOWN: [&str; 9] =
+pub(super) const KNOWN: [&str; 9] =
     ["type", "id", "call_id", "name", "arguments", "result", "is_error", "signature", "summary"];
 
 pub(crate) fn read_step<'a>(step: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {

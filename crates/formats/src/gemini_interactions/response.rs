@@ -44,6 +44,7 @@ pub(crate) fn read<'a>(
             }
         }
     }
+    reader.record_field_loss(body, "continuation_token", LossKind::Unknown);
     let stop = match status.as_deref() {
         Some("in_progress" | "queued") => None,
         // Servers that omit the status send complete responses.

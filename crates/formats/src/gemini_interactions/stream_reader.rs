@@ -2,10 +2,10 @@
 
 use super::{
     StepKind, WIRE,
-    decode::{range_note, read_citation},
+    decode::{KNOWN, range_note, read_citation},
 };
 use crate::{
-    conversation::{LossKind, provider_errors, stop_reasons, token_usage},
+    conversation::{LossKind, decode::unknown_fields, provider_errors, stop_reasons, token_usage},
     event::{
         BlockStart,
         emitter::EventEmitter,
@@ -92,6 +92,7 @@ impl InteractionEventReader {
             }
             StepKind::FunctionCall => {
                 blocks.open_call(at, &step, "arguments", emitter)?;
+                emitter.skip_call_fields(Some(unknown_fields(&step, &KNOWN)));
             }
             kind_of_step => {
                 blocks.skip(at, emitter);
@@ -202,6 +203,7 @@ impl InteractionEventReader {
             return Ok(());
         }
         self.blocks.close_all(emitter);
+        emitter.skip_field(interaction, "continuation_token");
         emitter.stop(stop_reasons::read(WIRE, status));
         emitter.end();
         Ok(())

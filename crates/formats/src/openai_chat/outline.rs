@@ -250,6 +250,7 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
     let mut function = None;
     let mut custom = None;
     let mut declared_custom = None;
+    let (mut has_other_type, mut has_tool) = (false, false);
     let span = scan.object(|scan, key, _| {
         match key {
             b"id" => {
@@ -258,6 +259,7 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
             }
             b"function" => {
                 unique.check(scan, 1, key)?;
+                has_tool = true;
                 if scan.shape()? == JsonShape::Object {
                     function = Some(read_function(scan, source, options)?);
                 } else {
@@ -266,6 +268,7 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
             }
             b"custom" => {
                 unique.check(scan, 2, key)?;
+                has_tool = true;
                 if scan.shape()? == JsonShape::Object {
                     custom = Some(read_custom_tool(scan, source)?);
                 } else {
@@ -274,8 +277,9 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
             }
             b"type" => {
                 unique.check(scan, 3, key)?;
-                declared_custom =
-                    read_string(scan)?.and_then(|kind| is_custom_type(&kind.text(source)));
+                let kind = read_string(scan)?.map(|kind| kind.text(source));
+                declared_custom = kind.as_deref().and_then(is_custom_type);
+                has_other_type = declared_custom.is_none() && kind.is_some_and(|it| !it.is_empty());
             }
             _ => {
                 scan.skip()?;
@@ -284,12 +288,16 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
         Ok(())
     })?;
     let is_custom = declared_custom.unwrap_or(custom.is_some() && function.is_none());
-    let (name, arguments) = if is_custom {
+    // A call of an unknown type has its tool in a field of its own. It is paired, but not changed.
+    let is_unknown = has_other_type && !has_tool;
+    let (name, arguments) = if is_unknown {
+        (Some(Cow::Borrowed("unknown")), ArgumentsShape::Valid)
+    } else if is_custom {
         custom.unwrap_or((None, ArgumentsShape::NoInput))
     } else {
         function.unwrap_or((None, ArgumentsShape::Missing))
     };
-    let (family, typed) = (CallFamily::Function, declared_custom.is_some());
+    let (family, typed) = (CallFamily::Function, declared_custom.is_some() || is_unknown);
     let (id, name) = (id.into(), name.into());
     let call = DraftCall { id, name, family, arguments, signed: false, typed };
     reader.pending_parts.push(Part { span, kind: PartKind::call(call) });

@@ -40,7 +40,11 @@ enum ResponsesItemKind {
     Approval,
     /// Other model output.
     ModelOutput,
-    Neutral,
+    /// Tools and settings that the client declares within the conversation.
+    Declaration,
+    /// A request of the client for compaction.
+    Trigger,
+    Reference,
     Unknown,
 }
 
@@ -67,7 +71,9 @@ fn item_kind(kind: &str) -> ResponsesItemKind {
             ResponsesItemKind::HostedResult
         }
         "mcp_approval_request" => ResponsesItemKind::Approval,
-        "item_reference" => ResponsesItemKind::Neutral,
+        "item_reference" => ResponsesItemKind::Reference,
+        "additional_tools" | "configuration_update" => ResponsesItemKind::Declaration,
+        "compaction_trigger" => ResponsesItemKind::Trigger,
         "web_search_call"
         | "file_search_call"
         | "code_interpreter_call"
@@ -76,9 +82,6 @@ fn item_kind(kind: &str) -> ResponsesItemKind {
         | "mcp_call"
         | "compaction"
         | "compaction_summary"
-        | "compaction_trigger"
-        | "additional_tools"
-        | "configuration_update"
         | "agent_message"
         | "ghost_snapshot" => ResponsesItemKind::ModelOutput,
         _ => ResponsesItemKind::Unknown,
@@ -411,19 +414,24 @@ fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: Response
             Role::Assistant
         }
         Some(ResponsesItemKind::ModelOutput) => {
-            match kind {
-                Some("compaction") => flags = flags.with(MessageFlags::COMPACTION),
-                Some("compaction_trigger") => flags = flags.with(MessageFlags::TRIGGER),
-                _ => {}
+            if kind == Some("compaction") {
+                flags = flags.with(MessageFlags::COMPACTION);
             }
             builder.push_part(span, PartKind::Other);
             Role::Assistant
         }
-        Some(ResponsesItemKind::Neutral) => {
-            if kind == Some("item_reference") {
-                builder.body_mut().stateful = true;
-                flags = flags.with(MessageFlags::REFERENCE);
-            }
+        Some(ResponsesItemKind::Declaration) => {
+            builder.push_part(span, PartKind::Other);
+            Role::System
+        }
+        Some(ResponsesItemKind::Trigger) => {
+            flags = flags.with(MessageFlags::TRIGGER);
+            builder.push_part(span, PartKind::Other);
+            Role::Neutral
+        }
+        Some(ResponsesItemKind::Reference) => {
+            builder.body_mut().stateful = true;
+            flags = flags.with(MessageFlags::REFERENCE);
             Role::Neutral
         }
     };

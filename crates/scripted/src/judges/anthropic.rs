@@ -148,6 +148,11 @@ fn roles(messages: &[Value]) -> JudgeResult {
                         "messages: first message must use the \"user\" role",
                     ));
                 }
+                "user" if before.is_some_and(|before| self::role(before) == "system") => {
+                    return Err(JudgeObjection::new(format!(
+                        "messages.{at}: role 'user' must not follow a 'system' message"
+                    )));
+                }
                 "user" | "assistant" => {}
                 "system" => {
                     let follows = before.is_some_and(|before| {

@@ -179,9 +179,10 @@ fn pairs(input: &[Value]) -> JudgeResult {
             },
             Entry::Vacant(_) if hosted.contains(id) => {}
             Entry::Vacant(_) => {
-                // A function output may also be the result of a search.
+                // A function output may also be the result of a search or of the local shell.
+                let taking = ["tool_search_call", "local_shell_call"];
                 if kind == "function_call_output"
-                    && open.remove(&("tool_search_call", id)).is_some()
+                    && taking.iter().any(|call| open.remove(&(*call, id)).is_some())
                 {
                     continue;
                 }

@@ -76,6 +76,10 @@ pub(crate) fn around(random: &mut Random, style: &DraftStyle, list: Vec<Value>) 
             let models = ["anthropic.claude-3-haiku-20240307-v1:0", "amazon.nova-pro-v1:0"];
             set("modelId", json!(random.pick(&models)));
             set("inferenceConfig", json!({"maxTokens": 100}));
+            if style.thinks {
+                let thinking = json!({"type": "enabled", "budget_tokens": 1024});
+                set("additionalModelRequestFields", json!({"thinking": thinking}));
+            }
             set(
                 "toolConfig",
                 json!({"tools": [{"toolSpec": {"name": "bash", "inputSchema": {}}}]}),

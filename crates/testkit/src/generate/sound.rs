@@ -132,6 +132,11 @@ fn round(random: &mut Random, style: &DraftStyle, draft: &mut GeneratedDraft, si
 }
 
 fn ask(random: &mut Random, style: &DraftStyle, draft: &mut GeneratedDraft) {
+    // The model has to answer a note before the user speaks again.
+    let is_note = |turn: &mut GeneratedTurn| turn.speaker == TurnSpeaker::System;
+    if style.format == TestFormat::Anthropic {
+        draft.turns.pop_if(is_note);
+    }
     let count = if random.chance(20) { 2 } else { 1 };
     let texts = (0..count)
         .map(|_| GeneratedPart::Text(draft.sentence(random.pick::<&str>(&TOPICS))))
@@ -140,6 +145,7 @@ fn ask(random: &mut Random, style: &DraftStyle, draft: &mut GeneratedDraft) {
     if style.format == TestFormat::Anthropic && random.chance(5) {
         let text = draft.sentence("system note");
         draft.turns.push(turn(random, TurnSpeaker::System, vec![GeneratedPart::Text(text)]));
+        return;
     }
     if style.format != TestFormat::Bedrock && random.chance(6) {
         let text = draft.sentence("and another");

@@ -20,7 +20,7 @@ pub(crate) fn reachable(format: &str) -> Vec<u16> {
     codes.extend(match format {
         "anthropic" => &[303, 312, 502, 503, 601, 602, 604][..],
         "gemini" => &[107, 502][..],
-        "bedrock" => &[303, 405, 601, 602][..],
+        "bedrock" => &[303, 405, 502, 601, 602][..],
         _ => &[][..],
     });
     codes.retain(|code| (format, *code) != ("gemini", 204));

@@ -1,8 +1,8 @@
 //! Judges one case.
 
 use foxwedge_core::{
-    Edit, FixApplicability, Format, OrphanPolicy, Profile, Strategy, TailPolicy, UnansweredPolicy,
-    check, is_placeholder,
+    Edit, FixApplicability, Format, OrphanPolicy, Profile, Repair, Strategy, TailPolicy,
+    UnansweredPolicy, check, is_placeholder,
 };
 use foxwedge_formats::{OutlinedDocument, outline_options, read, text};
 use serde_json::Value;
@@ -67,6 +67,7 @@ pub fn judge(case: &LawCase, document: &str, tally: &mut LawTally) -> LawVerdict
         return Ok(());
     }
     sound(case, &fixed, &repair.edits)?;
+    leaves_whole(&repair, &fixed)?;
     deterministic(case, document, &fixed)?;
     if !reading.draft.messages.is_empty() && repair.messages.is_empty() && !repair.is_untouched() {
         return breach("conserving", format!("nothing is left\nedits {:?}", &*repair.edits));
@@ -108,6 +109,22 @@ fn sound(case: &LawCase, fixed: &str, edits: &[foxwedge_core::Edit]) -> LawVerdi
     let (twice, repair) = again.fix(&options);
     if twice.to_string() != fixed {
         return breach("idempotent", format!("{:?}\nonce {fixed}\ntwice {twice}", repair.edits));
+    }
+    Ok(())
+}
+
+/// A repair separates no call of the provider from its result, and puts nothing behind a trigger.
+/// Only a quoted result ends a call in flight, because it is text of the user.
+fn leaves_whole(repair: &Repair<'_>, fixed: &str) -> LawVerdict {
+    if repair.edits.iter().any(|edit| edit.strategy == Strategy::Quote) {
+        return Ok(());
+    }
+    for code in [601, 602, 605] {
+        let (before, after) = (repair.before.counts.of(code), repair.after.counts.of(code));
+        if after > before {
+            let edits = &*repair.edits;
+            return breach("whole", format!("FW{code}: {before}, {after}\n{edits:#?}\n{fixed}"));
+        }
     }
     Ok(())
 }

@@ -134,7 +134,13 @@ pub const DEMANDS: [ClauseDemand; 13] = [
             let after_model = before.is_some_and(|it| it.side == SenderSide::Model);
             message.side == SenderSide::System
                 && match case.profile {
-                    ANTHROPIC => before.is_none() || after_model,
+                    ANTHROPIC => {
+                        let mut later = case.history.0[at + 1..].iter();
+                        let next = later.find(|next| next.side != SenderSide::System);
+                        before.is_none()
+                            || after_model
+                            || next.is_some_and(|next| next.side == SenderSide::User)
+                    }
                     MISTRAL => after_model || before.is_some_and(|it| it.is_result()),
                     _ => true,
                 }

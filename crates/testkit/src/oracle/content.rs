@@ -95,6 +95,7 @@ fn malformed_arguments(case: &RuleCase<'_>) -> Vec<String> {
                 objects && !body.get("arguments").is_some_and(Value::is_object)
             }
             TestFormat::Gemini => objects && body.get("args").is_some_and(|args| !args.is_object()),
+            TestFormat::Chat if is_unknown_call(body) => false,
             TestFormat::Chat => match chat_call(body) {
                 (true, custom) => no_free_text(case, custom.and_then(|it| it.get("input"))),
                 (false, function) => {
@@ -226,9 +227,16 @@ fn untyped_call(case: &RuleCase<'_>) -> Vec<String> {
         let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
         let typed = matches!(text(body, "type"), Some("function" | "custom"));
         let named = body.get("type").is_some() && case.under(&[Mistral]);
-        let chat = case.reading.format == TestFormat::Chat;
+        let chat = case.reading.format == TestFormat::Chat && !is_unknown_call(body);
         chat && !typed && (named || case.under(&[OpenaiChat, Strict]))
     })
+}
+
+/// Whether a chat call has a type that is not known, with its tool in a field of its own.
+pub(super) fn is_unknown_call(body: &Value) -> bool {
+    let kind = text(body, "type").unwrap_or_default();
+    let known = ["", "function", "custom"].contains(&kind);
+    !known && body.get("function").is_none() && body.get("custom").is_none()
 }
 
 fn media_in_answer(case: &RuleCase<'_>) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Rules 201 to 207: ids and names of calls and items.
 
+use super::content::is_unknown_call;
 use super::items;
 use super::matching::MatchedCall;
 use super::reading::{OracleBlockKind, OracleLayout, OracleRole, id, text};
@@ -107,6 +108,10 @@ fn illegal_tool_name(case: &RuleCase<'_>) -> Vec<String> {
     case.calls(|call| {
         let items = case.reading.layout == OracleLayout::Items;
         if items && !["function_call", "custom_tool_call"].contains(&call.family) {
+            return false;
+        }
+        let body = case.reading.messages[call.position.0].blocks[call.position.1].body;
+        if case.reading.format == TestFormat::Chat && is_unknown_call(body) {
             return false;
         }
         let Some(name) = call.name else { return true };

@@ -25,7 +25,8 @@ pub(super) fn role(item: &Value) -> (OracleRole, bool) {
         Some("message") => {
             message_role(item).map_or((OracleRole::User, false), |role| (role, true))
         }
-        Some("mcp_approval_response") => (OracleRole::Other, true),
+        Some("mcp_approval_response" | "compaction_trigger") => (OracleRole::Other, true),
+        Some("additional_tools" | "configuration_update") => (OracleRole::System, true),
         Some("function_call_output") if kind(item) == OracleBlockKind::Other => {
             (OracleRole::Other, true)
         }

@@ -119,7 +119,7 @@ impl<'a> CallMatching<'a> {
         matching
     }
 
-    /// A function output may also be the result of a search.
+    /// A function output may also be the result of a search or of the local shell.
     fn searches(&mut self) {
         for index in 0..self.answers.len() {
             let answer = &self.answers[index];
@@ -128,11 +128,14 @@ impl<'a> CallMatching<'a> {
                 continue;
             }
             let (id, at) = (answer.id, answer.position);
-            let open = |call: &MatchedCall<'a>| {
-                call.family == "tool_search_call" && call.id == id && !call.answered
-            };
-            let before = self.calls.iter().rposition(|call| open(call) && call.position < at);
-            if let Some(call) = before.or_else(|| self.calls.iter().position(open)) {
+            let found = ["tool_search_call", "local_shell_call"].iter().find_map(|family| {
+                let open = |call: &MatchedCall<'a>| {
+                    call.family == *family && call.id == id && !call.answered
+                };
+                let before = self.calls.iter().rposition(|call| open(call) && call.position < at);
+                before.or_else(|| self.calls.iter().position(open))
+            });
+            if let Some(call) = found {
                 self.settle(index, MatchOutcome::Of(call));
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::placement::answers_alone;
+use super::placement::{answers_alone, bedrock_model};
 use super::reading::{OracleBlockKind, OracleLayout, OracleMessage, OracleRole, field, text};
 use super::{OracleProfile::*, OracleRule, RuleCase};
 use crate::dialect::TestFormat;
@@ -64,7 +64,11 @@ fn role_order(case: &RuleCase<'_>) -> Vec<String> {
 
 fn trailing_assistant(case: &RuleCase<'_>) -> Vec<String> {
     let newer_claude = case.under(&[Anthropic]) && refuses_prefill(case.reading.root_text("model"));
-    let applies = case.under(&[Gemini, Bedrock, Mistral, Strict]) || newer_claude;
+    let model = bedrock_model(case);
+    let claude = model.contains("claude");
+    let continues = model.contains("amazon.") || (claude && !refuses_prefill(model));
+    let bedrock = case.under(&[Bedrock]) && !continues;
+    let applies = case.under(&[Gemini, Mistral, Strict]) || bedrock || newer_claude;
     if !applies || !case.reading.request || case.reading.layout == OracleLayout::Items {
         return Vec::new();
     }
@@ -74,7 +78,12 @@ fn trailing_assistant(case: &RuleCase<'_>) -> Vec<String> {
         let open =
             case.matching.calls.iter().any(|call| call.position.0 == index && !call.answered);
         let prefix = case.under(&[Mistral]) && message.field("prefix") == Some(&Value::Bool(true));
-        let paused = super::reasoning::open_server_call(case, index);
+        let compaction = |value: &Value| text(value, "type") == Some("compaction");
+        let paused = super::reasoning::open_server_call(case, index)
+            || ends_in_server_answer(message)
+            || (case.reading.format == TestFormat::Anthropic
+                && !message.blocks.is_empty()
+                && message.blocks.iter().all(|block| compaction(block.value)));
         last && message.role == OracleRole::Assistant && !open && !prefix && !paused
     })
 }
@@ -143,7 +152,11 @@ fn misplaced_system(case: &RuleCase<'_>) -> Vec<String> {
             (OracleLayout::Blocks, Gemini | Bedrock | Strict) => true,
             (OracleLayout::Blocks, Anthropic) => {
                 let served = earlier.last().is_some_and(ends_in_server_answer);
-                before.is_none() || (before == Some(OracleRole::Assistant) && !served)
+                let mut later = case.reading.messages[index + 1..].iter();
+                let next = later.find(|message| message.role != OracleRole::System);
+                before.is_none()
+                    || (before == Some(OracleRole::Assistant) && !served)
+                    || next.is_some_and(|next| next.role == OracleRole::User)
             }
             (OracleLayout::Chat, Mistral) => {
                 matches!(before, Some(OracleRole::Assistant | OracleRole::Answer))

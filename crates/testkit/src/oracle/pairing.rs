@@ -135,7 +135,7 @@ fn name_mismatch(case: &RuleCase<'_>) -> Vec<String> {
     })
 }
 
-/// A search may also be answered by the output of a function.
+/// A search and the local shell may also be answered by the output of a function.
 fn mistyped_answer(case: &RuleCase<'_>) -> Vec<String> {
     let judged = case.under(&[OpenaiResponses, Strict]);
     if !judged || case.reading.format != TestFormat::Responses {
@@ -143,7 +143,8 @@ fn mistyped_answer(case: &RuleCase<'_>) -> Vec<String> {
     }
     case.answers(|answer| {
         let call = case.matching.call_of(answer);
-        call.is_some_and(|call| call.family != answer.family && call.family != "tool_search_call")
+        let taking = ["tool_search_call", "local_shell_call"];
+        call.is_some_and(|call| call.family != answer.family && !taking.contains(&call.family))
     })
 }
 

@@ -88,8 +88,15 @@ fn shared_answer_message(case: &RuleCase<'_>) -> Vec<String> {
 
 /// On Bedrock only Claude may mix results with other content. A request may not name the model.
 pub(super) fn answers_alone(case: &RuleCase<'_>) -> bool {
-    let root = |key: &str| case.reading.root_text(key);
-    let model = if root("modelId").is_empty() { root("model") } else { root("modelId") };
+    let model = bedrock_model(case);
     let bedrock = case.under(&[Bedrock]) && case.reading.format == TestFormat::Bedrock;
-    case.under(&[Strict]) || (bedrock && !model.is_empty() && !model.contains("claude"))
+    // The name of an inference profile does not show the maker.
+    let opaque = model.is_empty() || model.contains("application-inference-profile/");
+    case.under(&[Strict]) || (bedrock && !opaque && !model.contains("claude"))
+}
+
+/// The model that a request to Bedrock names.
+pub(super) fn bedrock_model<'c>(case: &'c RuleCase<'_>) -> &'c str {
+    let root = |key: &str| case.reading.root_text(key);
+    if root("modelId").is_empty() { root("model") } else { root("modelId") }
 }

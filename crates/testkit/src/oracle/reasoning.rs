@@ -38,7 +38,9 @@ fn missing_reasoning(case: &RuleCase<'_>) -> Vec<String> {
     match (case.reading.format, case.profile) {
         (TestFormat::Chat, Deepseek) => missing_reasoning_content(case),
         (TestFormat::Gemini, Gemini) => missing_thought_signature(case),
-        (TestFormat::Anthropic, Anthropic) => missing_thinking(case),
+        (TestFormat::Anthropic, Anthropic) | (TestFormat::Bedrock, Bedrock) => {
+            missing_thinking(case)
+        }
         _ => Vec::new(),
     }
 }
@@ -102,7 +104,12 @@ fn missing_thinking(case: &RuleCase<'_>) -> Vec<String> {
 }
 
 fn thinking_enabled(case: &RuleCase<'_>) -> bool {
-    let thinking = field(case.reading.root, "thinking");
+    let root = case.reading.root;
+    let settings = match case.reading.format {
+        TestFormat::Bedrock => field(root, "additionalModelRequestFields"),
+        _ => Some(root),
+    };
+    let thinking = settings.and_then(|settings| field(settings, "thinking"));
     thinking.and_then(|thinking| text(thinking, "type")) == Some("enabled")
 }
 
@@ -130,15 +137,32 @@ fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
         return Vec::new();
     }
     case.blocks(|message, at| {
-        let overtaken = case.reading.messages[message + 1..].iter().any(|later| match later.role {
+        let messages = &case.reading.messages;
+        let overtaken = (message + 1..messages.len()).any(|later| match messages[later].role {
             OracleRole::User => {
-                later.blocks.iter().any(|block| block.kind != OracleBlockKind::Answer)
+                messages[later].blocks.iter().any(|block| block.kind != OracleBlockKind::Answer)
             }
-            OracleRole::Assistant => true,
+            OracleRole::Assistant => {
+                let mut blocks = messages[later].blocks.iter();
+                blocks.len() == 0 || !blocks.all(|block| is_made_by_open_call(case, later, block))
+            }
             OracleRole::System | OracleRole::Answer | OracleRole::Other => false,
         });
         is_open_server_call(case, message, at) && overtaken
     })
+}
+
+/// Whether a block of a message is a call of the client that an unfinished call of its turn made.
+fn is_made_by_open_call(case: &RuleCase<'_>, message: usize, block: &OracleBlock<'_>) -> bool {
+    let owner = field(block.body, "caller").and_then(|caller| server_id(caller, "tool_id"));
+    let Some((start, end)) = run_of(case, message) else { return false };
+    let makes = |at: usize| {
+        let blocks = &case.reading.messages[at].blocks;
+        (0..blocks.len()).any(|place| {
+            is_open_server_call(case, at, place) && server_id(blocks[place].body, "id") == owner
+        })
+    };
+    block.kind == OracleBlockKind::Call && owner.is_some() && (start..end).any(makes)
 }
 
 /// Programs and calls of agents without an output, before a message of the user.

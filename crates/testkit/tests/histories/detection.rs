@@ -44,6 +44,17 @@ fn a_result_of_interactions_without_a_type_is_no_item_of_responses() {
 }
 
 #[test]
+fn the_output_of_a_program_alone_is_an_item_of_responses() {
+    let output = r#"{"type":"program_output","call_id":"p","result":"ok","status":"completed"}"#;
+    let message = r#"{"role":"user","content":"q"}"#;
+    for list in [format!("[{message},{output}]"), format!("[{output},{message}]")] {
+        assert_eq!(found(&list).map(|it| it.0), Some(Format::OpenaiResponses), "{list}");
+        let request = format!(r#"{{"model":"gpt-6","input":{list}}}"#);
+        assert_eq!(found(&request).map(|it| it.0), Some(Format::OpenaiResponses), "{request}");
+    }
+}
+
+#[test]
 fn a_foreign_field_in_a_message_with_a_role_counts_for_less_than_a_call() {
     let table = [
         (Format::Anthropic, r#"{"role":"user","type":"code_execution_result","content":[]}"#),
@@ -334,4 +345,14 @@ fn what_stands_around_the_list_outweighs_the_name_of_the_model() {
     for (document, wire) in table {
         assert_eq!(found(document).map(|found| found.0), Some(wire), "{document}");
     }
+}
+
+#[test]
+fn turns_with_the_role_model_are_interactions_only_as_input() {
+    let turns = r#"[{"role":"user","content":"q"},{"role":"model","content":"a"}]"#;
+    let of = |document: String| found(&document).map(|found| found.0);
+    let input = format!(r#"{{"model":"gemini-3-flash","input":{turns}}}"#);
+    assert_eq!(of(input), Some(Format::GeminiInteractions));
+    let messages = format!(r#"{{"model":"gemini-3-flash","messages":{turns}}}"#);
+    assert_eq!(of(messages), Some(Format::OpenaiChat));
 }

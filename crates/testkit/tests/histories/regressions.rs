@@ -1,6 +1,7 @@
 //! What once went wrong, and how it has to be. Each name says what happened.
 
 mod campaigns;
+mod harm;
 mod session_files;
 mod session_records;
 

@@ -108,7 +108,10 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         305,
         &[101, 105],
         &advice::ANSWER_AFTER_TEXT,
-        &[("bedrock", &["must begin with a matching number of tool_result blocks"])],
+        &[
+            ("bedrock", &["must begin with a matching number of tool_result blocks"]),
+            ("mcp", &["last message must contain only tool_result content if any is present"]),
+        ],
     ),
     rule(
         102,
@@ -119,6 +122,10 @@ pub(super) const GROUPS: &[WordingGroup] = &[
             ("deepseek", &["role 'tool' must be a response to a preceding message"]),
             ("gemini", &["function response turn comes immediately after a function call turn"]),
             ("mcp", &["tool_result", "requires a previous message containing tool_use"]),
+            (
+                "mcp",
+                &["tool_result blocks are not matching any tool_use from the previous message"],
+            ),
         ],
     ),
     rule(

@@ -6,13 +6,14 @@ use super::{
     record_skipped_item,
 };
 use crate::{
-    conversation::{LossKind, TextCitation},
+    conversation::{LossKind, TextCitation, decode::unknown_fields},
     event::{
         BlockDelta, BlockStart,
         emitter::EventEmitter,
         fields::{non_empty_text, optional_list, optional_text, require_object},
     },
     openai_chat::decode::read_citation,
+    openai_responses::decode::KNOWN,
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanError, ScanResult};
 
@@ -103,6 +104,7 @@ impl ResponsesItems {
             kind => match read_call(item, kind)? {
                 Some(call) => {
                     self.called = true;
+                    emitter.skip_call_fields(Some(unknown_fields(item, &KNOWN)));
                     ResponsesItemState::Call { block: emitter.open(call), has_text: false }
                 }
                 None => {

@@ -157,11 +157,16 @@ fn missing() -> Vec<RuleTestRow> {
 fn a_server_call_at_the_end_is_paused_and_not_dead() {
     let call = r#"{"role":"assistant","content":[{"type":"server_tool_use","id":"s"}]}"#;
     let answer = r#"{"role":"assistant","content":[{"type":"mcp_tool_result","tool_use_id":"s"}]}"#;
+    let again = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{},"caller":{"type":"code_execution_20260120","tool_id":"s"}}]}"#;
+    let result =
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"1"}]}"#;
     for (list, expected) in [
         (format!("[$u,{call}]"), &[][..]),
         (format!("[$u,{call},{answer},$u]"), &[]),
         (format!("[$u,{call},$u]"), &[601]),
         (format!("[$u,{call},$u,{answer}]"), &[601, 602]),
+        (format!("[$u,{call},{again},{result}]"), &[]),
+        (format!("[$u,{call},{again},{result},$u]"), &[601]),
     ] {
         assert_eq!(
             codes("anthropic", "anthropic", &document("anthropic", &list)),

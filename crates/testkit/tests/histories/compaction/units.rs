@@ -63,7 +63,7 @@ fn turns_and_all_their_answers_are_one() {
         ("u a[x y] r[x]", "0 1-2o"),
         ("u r[x] a u", "0 1r 2 3"),
         ("s u a", "0i 1 2"),
-        ("s s u s a", "0i 1i 2-3 4"),
+        ("s s u s a", "0i 1i 2-4"),
         ("s s", "0i 1i"),
     ];
     for (shape, expected) in table {
@@ -153,4 +153,29 @@ fn units_cover_every_history_without_gaps() {
             assert_eq!(next, reading.draft.messages.len(), "{text}");
         }
     }
+}
+
+#[test]
+fn declarations_of_tools_stay_with_the_reply_that_follows_them() {
+    let tool = json!({"type": "tool_addition", "tool": {"type": "tool_reference", "name": "x"}});
+    let call = json!({"type": "tool_use", "id": "t", "name": "x", "input": {}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t", "content": "1"});
+    let messages = json!([
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b"},
+        {"role": "user", "content": "c"},
+        {"role": "system", "content": [tool]},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        {"role": "user", "content": "d"},
+    ]);
+    assert_eq!(told(Format::Anthropic, &messages.to_string()), "0 1 2-5i 6");
+    let items = json!([
+        {"role": "user", "content": "a"},
+        {"type": "additional_tools", "role": "developer", "tools": []},
+        {"role": "assistant", "content": "b"},
+        {"type": "configuration_update", "reasoning": {"effort": "low"}},
+        {"role": "user", "content": "c"},
+    ]);
+    assert_eq!(told(Format::OpenaiResponses, &items.to_string()), "0 1i 2 3i 4");
 }

@@ -1,6 +1,6 @@
 //! What long campaigns found: each document once broke a law of repair, and is judged by all of them.
 
-use foxwedge_core::{Format, OrphanPolicy, Policy, Profile};
+use foxwedge_core::{Format, OrphanPolicy, Policy, Profile, UnansweredPolicy};
 use foxwedge_testkit::laws::{
     LawCase, LawTally, SessionAgent, judge,
     session::{self, mutated},
@@ -41,6 +41,33 @@ fn a_result_was_moved_behind_reasoning_that_led_to_the_next_call() {
     let options = foxwedge_core::CheckOptions { policy, ..bold(profile) };
     let repaired = fixed(Format::OpenaiResponses, &options, &document.to_string());
     assert!(repaired.text.contains("next, read b"), "{}", repaired.text);
+}
+
+#[test]
+fn a_program_was_dropped_without_its_output_and_an_output_without_its_program() {
+    let caller = json!({"type": "program", "caller_id": "p"});
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}", "caller": caller});
+    let output =
+        json!({"type": "function_call_output", "call_id": "a", "output": "ok", "caller": caller});
+    let program =
+        json!({"type": "program", "id": "pr", "call_id": "p", "code": "x", "fingerprint": "z"});
+    let result = json!({"type": "program_output", "id": "po", "call_id": "p", "result": "r", "status": "completed"});
+    let message = |role: &str| json!({"type": "message", "role": role, "content": "text"});
+    let (user, assistant) = (message("user"), message("assistant"));
+    let between = json!([user, program, call("a"), output, call("b"), result, assistant, user]);
+    let at_once = json!([user, program, call("a"), call("b"), output, result, assistant, user]);
+    let profile = Profile::OpenaiResponses;
+    let policy = Policy { unanswered: UnansweredPolicy::DropTurn, ..bold(profile).policy };
+    let case =
+        LawCase { seed: 1, agent: None, wire: Format::OpenaiResponses, profile, policy, size: 0 };
+    for document in [between, at_once] {
+        let verdict = judge(&case, &document.to_string(), &mut LawTally::default());
+        assert_eq!(verdict, Ok(()), "{document}");
+        let options = foxwedge_core::CheckOptions { policy, ..bold(profile) };
+        let repaired = fixed(Format::OpenaiResponses, &options, &document.to_string());
+        let left: Value = serde_json::from_str(&repaired.text).expect("JSON");
+        assert_eq!(left, json!([user, user]), "{}", repaired.text);
+    }
 }
 
 #[test]

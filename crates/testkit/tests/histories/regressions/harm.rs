@@ -1,0 +1,134 @@
+//! Repairs that a provider refused, or that lost more than they had to.
+
+use foxwedge_core::{CheckOptions, Format, Policy, Profile, UnansweredPolicy};
+use foxwedge_formats::{OutlineOptions, read};
+use serde_json::{Value, json};
+
+use crate::support::{asked, mended, report};
+
+fn safe(profile: Profile) -> CheckOptions {
+    asked(profile, Policy::default())
+}
+
+/// Repairs a document by safe fixes. Nothing may be left to find.
+fn repaired(wire: Format, options: &CheckOptions, document: &Value) -> Value {
+    let repaired = mended(wire, options, &document.to_string());
+    serde_json::from_str(&repaired.text).expect("JSON")
+}
+
+#[test]
+fn a_late_result_at_the_end_left_a_request_that_ends_with_the_model() {
+    let call = json!({"type": "tool_use", "id": "a", "name": "build", "input": {}});
+    let result = |text: &str| json!({"type": "tool_result", "tool_use_id": "a", "content": text});
+    let placeholder = result(
+        "[foxwedge] Interrupted: no answer was recorded. The call may have run; check before repeating it.",
+    );
+    let document = json!({"model": "claude-opus-4-8", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "build it"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [placeholder, {"type": "text", "text": "?"}]},
+        {"role": "assistant", "content": "waiting"},
+        {"role": "user", "content": [result("built")]}]});
+    let repaired = repaired(Format::Anthropic, &safe(Profile::Anthropic), &document);
+    assert_eq!(repaired["messages"][2]["content"][0]["content"], "built");
+    assert_eq!(repaired["messages"][4]["role"], "user");
+}
+
+#[test]
+fn signed_thinking_with_half_a_character_kept_its_signature() {
+    for model in ["claude-fable-5-1", "claude-sonnet-4-5"] {
+        let document = format!(
+            r#"{{"model": "{model}", "max_tokens": 9, "messages": [
+            {{"role": "user", "content": "q"}},
+            {{"role": "assistant", "content": [
+                {{"type": "thinking", "thinking": "x\ud83d", "signature": "s"}},
+                {{"type": "text", "text": "a"}}]}},
+            {{"role": "user", "content": "z"}}]}}"#
+        );
+        let repaired = mended(Format::Anthropic, &safe(Profile::Anthropic), &document);
+        assert!(!repaired.text.contains("signature"), "{}", repaired.text);
+    }
+}
+
+#[test]
+fn the_only_signed_call_of_gemini_was_dropped_and_the_next_call_was_left_without_a_signature() {
+    let call = |id: &str| json!({"functionCall": {"id": id, "name": "f", "args": {}}});
+    let mut signed = call("a");
+    signed["thoughtSignature"] = json!("c2VhbA==");
+    let document = json!({"tools": [], "contents": [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [signed, call("b")]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "b", "name": "f", "response": {"ok": 1}}}]}]});
+    let policy = Policy { unanswered: UnansweredPolicy::DropCall, ..Policy::default() };
+    let options = CheckOptions { policy, ..safe(Profile::Gemini) };
+    let repaired = repaired(Format::Gemini, &options, &document);
+    let left = &repaired["contents"][1]["parts"][0];
+    assert_eq!(left["thoughtSignature"], "skip_thought_signature_validator", "{repaired}");
+}
+
+#[test]
+fn a_model_behind_an_inference_profile_was_taken_for_no_claude() {
+    let profile = "arn:aws:bedrock:us-east-1:1:application-inference-profile/abc";
+    let tool = json!({"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object"}}}});
+    let document = json!({"modelId": profile, "toolConfig": {"tools": [tool]}, "messages": [
+        {"role": "user", "content": [{"text": "q"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}]},
+        {"role": "user", "content": [
+            {"toolResult": {"toolUseId": "t", "content": [{"text": "x"}]}}, {"text": "and now?"}]}]});
+    let found = report(Format::Bedrock, &safe(Profile::Bedrock), &document.to_string());
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}
+
+#[test]
+fn thinking_was_switched_off_but_not_the_edit_that_requires_it() {
+    let clear = json!({"type": "clear_thinking_20251015", "keep": "all"});
+    let other = json!({"type": "clear_tool_uses_20250919"});
+    let thinking = json!({"type": "enabled", "budget_tokens": 1024});
+    for (edits, kept) in
+        [(json!([clear]), Value::Null), (json!([clear, other]), json!({"edits": [other]}))]
+    {
+        let document = json!({"model": "claude-sonnet-4-5", "max_tokens": 9000,
+            "thinking": thinking, "context_management": {"edits": edits}, "messages": [
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "a", "content": "ok"}]}]});
+        let repaired = repaired(Format::Anthropic, &safe(Profile::Anthropic), &document);
+        assert_eq!(repaired["thinking"], json!({"type": "disabled"}));
+        assert_eq!(repaired["context_management"], kept);
+    }
+}
+
+#[test]
+fn claude_on_bedrock_kept_thinking_in_a_turn_without_it() {
+    let document = json!({"modelId": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 2048}},
+        "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {}}}}]},
+        "messages": [
+        {"role": "user", "content": [{"text": "q"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "f", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "t", "content": [{"text": "x"}]}}]}]});
+    let repaired = repaired(Format::Bedrock, &safe(Profile::Bedrock), &document);
+    let settings = &repaired["additionalModelRequestFields"];
+    assert_eq!(settings["thinking"], json!({"type": "disabled"}));
+}
+
+#[test]
+fn an_empty_message_took_its_reasoning_along_unsaid() {
+    for (key, value) in [
+        ("reasoning", json!("deep thought")),
+        ("reasoning_details", json!([{"type": "reasoning.text", "text": "deep thought"}])),
+        ("reasoning_content", json!("deep thought")),
+    ] {
+        let mut message = json!({"role": "assistant", "content": null});
+        message[key] = value;
+        let document = json!({"model": "gpt-5", "messages": [
+            {"role": "user", "content": "q"}, message, {"role": "user", "content": "n"}]});
+        let source = document.to_string();
+        let outline = OutlineOptions::default();
+        let reading = read(&source, Format::OpenaiChat, outline).expect("a request");
+        let (_, repair) = reading.fix(&safe(Profile::OpenaiChat));
+        assert_eq!(repair.losses(&reading.draft).thinking_blocks_removed, 1, "{key}");
+    }
+}
