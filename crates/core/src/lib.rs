@@ -38,8 +38,9 @@ pub use foxwedge_json::{Span, TextReplacement, lone_surrogates};
 pub use nearest::nearest_name;
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};
 pub use placeholder::{
-    MissingAnswer, PlaceholderLanguage, classify_open_call, is_placeholder, media_heading,
-    media_heading_id, orphan_heading, placeholder_text, summary_text,
+    MissingAnswer, PlaceholderLanguage, classify_open_call, earlier_summary_text, is_placeholder,
+    media_heading, media_heading_id, orphan_heading, orphan_tool_heading, placeholder_text,
+    summary_text,
 };
 pub use policy::{OrphanPolicy, Policy, TailPolicy, UnansweredPolicy};
 pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking, is_other_maker};

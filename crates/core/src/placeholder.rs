@@ -274,6 +274,18 @@ pub fn orphan_heading(id: Option<&str>, language: PlaceholderLanguage) -> String
     }
 }
 
+/// Heading of a quoted answer that names its tool and no call.
+pub fn orphan_tool_heading(name: &str, language: PlaceholderLanguage) -> String {
+    match language {
+        PlaceholderLanguage::English => {
+            format!("[foxwedge] Answer of the tool {name}, whose call is not in this history:")
+        }
+        PlaceholderLanguage::Chinese => {
+            format!("[foxwedge] 工具 {name} 的结果（其调用不在历史中）：")
+        }
+    }
+}
+
 /// Heading of a quoted second answer.
 pub(crate) fn second_answer_heading(id: Option<&str>, language: PlaceholderLanguage) -> String {
     let id = id.unwrap_or("?");
@@ -312,11 +324,13 @@ pub(crate) fn is_media_heading(raw: &str) -> bool {
 /// Whether a text (raw JSON) starts with a foxwedge heading in a user message: what follows came
 /// from a tool, not from the user.
 pub(crate) fn is_tool_note(raw: &str) -> bool {
-    const HEADINGS: [&str; 5] = [
+    const HEADINGS: [&str; 7] = [
         "[foxwedge] Media from the answer",
         "[foxwedge] Answer to ",
+        "[foxwedge] Answer of ",
         "[foxwedge] Another answer to ",
         "[foxwedge] 工具调用",
+        "[foxwedge] 工具 ",
         "[foxwedge] 某个工具调用",
     ];
     let text = strip_to_own_text(raw);
@@ -366,6 +380,11 @@ pub fn summary_text(text: &str, count: usize, language: PlaceholderLanguage) -> 
             format!("[foxwedge] 此前 {count} 条消息的摘要：\n\n{text}\n\n{SUMMARY_END_CHINESE}")
         }
     }
+}
+
+/// The text of a summary that another program wrote of messages that are not in the history.
+pub fn earlier_summary_text(text: &str) -> String {
+    format!("[foxwedge] Summary of earlier messages:\n\n{}\n\n{SUMMARY_END}", text.trim())
 }
 
 const SUMMARY_END: &str = "[foxwedge] End of summary.";

@@ -17,7 +17,7 @@ use crate::conversation::{
     CallPairs, ContentPart, IdentifierReplacement, Loss, LossKind, LossLocation, ModelHistory,
     ModelMessage, ModelPart, ModelRequest, ModelRole, PartIndex, ToolCallPart, ToolResultPart,
     call_id_map::{CallIdMap, part_at},
-    encode::meaningful_fields,
+    encode::{LATE_RESULT, SUMMARY_AS_TEXT, late_results, meaningful_fields},
 };
 
 /// The kinds of message lists.
@@ -67,6 +67,7 @@ pub(crate) fn encode(
     let mut encoder = ListEncoder { history, call_ids, losses, waiting_tail };
     encoder.record_field_losses();
     let groups = group_messages(history);
+    encoder.record_late_results(&groups);
     let body = match list {
         AiSdkList::Ui => ui_messages::write(&mut encoder, &groups),
         AiSdkList::Model => model_messages::write(&mut encoder, &groups),
@@ -174,6 +175,19 @@ impl<'h, 'a> ListEncoder<'h, 'a> {
         }
     }
 
+    /// Records the results that are moved before messages of others.
+    fn record_late_results(&mut self, groups: &[MessageGroup]) {
+        for group in groups {
+            let MessageGroup::Reply(parts) = group else { continue };
+            let results = parts.iter().filter_map(|call| self.call_ids.pairs.partner(*call));
+            let results: Vec<PartIndex> = results.collect();
+            let end = parts.last().map_or(0, |last| last.message + 1);
+            for at in late_results(self.history, &results, end) {
+                self.record_loss(at, LossKind::Order, LATE_RESULT);
+            }
+        }
+    }
+
     /// The id of a call, as a JSON string.
     fn call_id(&self, at: PartIndex) -> String {
         let id = self.call_ids.identity(at).and_then(|identity| identity.id.as_deref());
@@ -234,6 +248,7 @@ impl<'h, 'a> ListEncoder<'h, 'a> {
             ),
             (notes.refusal, LossKind::Refusal, "a refusal becomes plain text"),
             (notes.detail.is_some(), LossKind::Setting, "the image detail setting is lost"),
+            (notes.summary, LossKind::Unknown, SUMMARY_AS_TEXT),
             (notes.has_signature, LossKind::Signature, "a text loses its signature"),
             (!notes.citations.is_empty(), LossKind::Citation, "a text loses its citations"),
         ];

@@ -131,6 +131,8 @@ pub struct PartNotes<'a> {
     pub refusal: bool,
     /// Resolution at which the model processes an image.
     pub detail: Option<JsonText<'a>>,
+    /// The text is a summary of earlier messages, which has a mark of its own.
+    pub summary: bool,
     /// The text or the file has a signature.
     pub has_signature: bool,
     /// Sources of the text.

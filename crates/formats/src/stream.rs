@@ -10,6 +10,7 @@ mod sequencer;
 mod write;
 mod collect;
 mod reply_events;
+mod forward;
 mod converter;
 mod watcher;
 

@@ -16,7 +16,9 @@ mod lost_messages;
 mod plot;
 mod json;
 
-pub(crate) use compacted_output::{CompactedOutput, check_replaceable, repair_session_file};
+pub(crate) use compacted_output::{
+    CompactedOutput, check_holds_compactions, check_replaceable, repair_session_file,
+};
 pub(crate) use compaction_budget::CompactionBudget;
 pub(crate) use compaction_flags::CompactionFlags;
 pub(crate) use compaction_result::{CompactionResult, count_tokens_left};

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use foxwedge_core::CallFamily;
+use foxwedge_core::{CallFamily, earlier_summary_text};
 
 use super::WIRE;
 use crate::conversation::{
-    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, PartNotes, ReasoningSignature,
-    TextCitation, ToolCallPart, ToolResultPart,
+    ContentPart, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, PartNotes,
+    PartPlacement, ReasoningSignature, TextCitation, ToolCallPart, ToolResultPart,
     decode::{
-        BlockDecodeFormat, join_texts, read_arguments, read_content, read_role, read_text,
+        self, BlockDecodeFormat, join_texts, read_arguments, read_content, read_role, read_text,
         reasoning_part,
     },
 };
-use foxwedge_json::{JsonObject, JsonValue};
+use foxwedge_json::{JsonObject, JsonTape, JsonValue};
 
 pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
     wire: WIRE,
@@ -47,7 +47,22 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let role = read_role(message, "content")?;
     let parts = read_content(message.get("content"), &DECODE_FORMAT);
+    let parts = parts.into_iter().map(|part| read_summary(&part).unwrap_or(part)).collect();
     Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
+}
+
+/// The summary in a compaction block, which is all that is left of the messages before it. Other
+/// formats get it as text. Encrypted content cannot be read.
+fn read_summary<'a>(part: &ModelPart<'a>) -> Option<ModelPart<'a>> {
+    let ContentPart::Unknown(other) = part.content() else { return None };
+    let json = part.origin().filter(|_| other.name == "compaction")?.json;
+    let tape = JsonTape::read(json).ok()?;
+    let block = tape.root(json).object()?;
+    let summary = block.non_empty_text("content")?;
+    let content = ContentPart::Text(earlier_summary_text(&summary).into());
+    let notes = decode::read_notes(&block, &DECODE_FORMAT).unwrap_or_default();
+    let part = ModelPart::read(content, WIRE, PartPlacement::Block, json);
+    Some(part.with_notes(PartNotes { summary: true, ..notes }))
 }
 
 pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {

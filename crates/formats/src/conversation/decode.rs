@@ -109,10 +109,11 @@ pub(crate) fn read_notes<'a>(
     Some(notes)
 }
 
-/// Notes the non-empty fields that are not known.
+/// Notes the fields that are not known, unless they are empty or `false`.
 pub(crate) fn unknown_fields<'a>(object: &JsonObject<'_, 'a>, known: &[&str]) -> PartNotes<'a> {
     let unknown = object.fields().filter(|(key, value)| {
-        !known.contains(&key.as_ref()) && !matches!(value.raw(), "null" | "[]" | "{}" | "\"\"")
+        let is_default = matches!(value.raw(), "null" | "false" | "[]" | "{}" | "\"\"");
+        !known.contains(&key.as_ref()) && !is_default
     });
     PartNotes { unknown_fields: unknown.map(|(key, _)| key).collect(), ..PartNotes::default() }
 }

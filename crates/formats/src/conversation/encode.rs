@@ -4,6 +4,7 @@ mod arguments;
 mod blocks;
 mod history_encoder;
 mod items;
+mod late_results;
 pub(crate) mod json_writer;
 mod outline;
 mod system;
@@ -19,10 +20,11 @@ pub(crate) use blocks::{
     write_pieces, write_text_or_blocks,
 };
 pub(crate) use history_encoder::{
-    ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, meaningful_fields, omitted_media_text,
-    result_media_heading,
+    ContentPiece, HistoryEncoder, MEDIA_FOLLOWS, SUMMARY_AS_TEXT, meaningful_fields,
+    omitted_media_text, result_media_heading,
 };
 pub(crate) use items::{ItemEncodeFormat, write_items};
+pub(crate) use late_results::{LATE_RESULT, late_results};
 pub(crate) use outline::{OutlineRecorder, ResultOutline};
 pub(crate) use system::is_foreign;
 pub(crate) use turns::{EncodedTurn, split_turns};

@@ -9,7 +9,11 @@ use foxwedge_core::{
     RuleSet, Span, TailPolicy, repair,
 };
 
-use super::{ConversionOptions, ConvertedRequest, ToolNotation, text_tools, tool_names};
+use super::{
+    ConversionOptions, ConvertedRequest, ToolNotation,
+    text_tools::{self, OrphanScope},
+    tool_names,
+};
 use crate::{
     DocumentFrame, OutlineOptions,
     ai_sdk::{self, AiSdkList},
@@ -100,7 +104,8 @@ pub fn message_list(
         added = text_tools::replace_tools(&mut request, &pairs, &mut losses);
         pairs = CallPairs::of(&request.history);
     }
-    if text_tools::quote_orphans(&mut request, &pairs, options.policy, &mut losses) {
+    let scope = OrphanScope::All;
+    if text_tools::quote_orphans(&mut request, &pairs, scope, options.policy, &mut losses) {
         pairs = CallPairs::of(&request.history);
     }
     let waiting_tail = options.policy.tail == TailPolicy::Pending;
@@ -259,6 +264,13 @@ fn encode_request(
     let mut added = 0;
     if options.tools == ToolNotation::Text {
         added = text_tools::replace_tools(&mut request, &pairs, &mut losses);
+        pairs = CallPairs::of(&request.history);
+    }
+    // Only OpenAI Responses has results that name a tool and no call.
+    let scope = OrphanScope::Named;
+    if to != Format::OpenaiResponses
+        && text_tools::quote_orphans(&mut request, &pairs, scope, options.policy, &mut losses)
+    {
         pairs = CallPairs::of(&request.history);
     }
     let profile = options.profile(to);

@@ -5,7 +5,10 @@ use foxwedge_core::Format;
 use super::{ConversionOptions, tool_names};
 use crate::{
     error::ReadError,
-    model::{IdentifierReplacement, JsonText, Loss, ModelResponse, decode_reply, encode_reply},
+    model::{
+        ContentPart, IdentifierReplacement, JsonText, Loss, ModelResponse, StopReason,
+        decode_reply, encode_reply,
+    },
 };
 
 /// A converted response.
@@ -32,9 +35,33 @@ pub fn response(
     options: &ConversionOptions,
 ) -> Result<ConvertedResponse, ReadError> {
     let decoded = decode_reply(source, from)?;
+    let stays = from == to && stays_unchanged(&decoded.outcome, options);
     let mut converted = decoded_response(decoded.outcome, to, options);
+    if stays && converted.renamed.is_empty() {
+        return Ok(ConvertedResponse { body: source.to_owned(), losses: Vec::new(), ..converted });
+    }
     converted.losses.splice(..0, decoded.losses);
     Ok(converted)
+}
+
+/// Whether a response needs no change in its own format, except perhaps for the ids of its calls.
+fn stays_unchanged(outcome: &ModelResponse<'_>, options: &ConversionOptions) -> bool {
+    let ModelResponse::Reply(reply) = outcome else { return false };
+    let is_given = |text: &Option<JsonText<'_>>| text.as_ref().is_some_and(|text| !text.is_empty());
+    // Bedrock's responses have neither.
+    let has_head =
+        reply.wire == Some(Format::Bedrock) || is_given(&reply.id) && is_given(&reply.model);
+    let has_time = reply.created.is_some() || options.created.is_none();
+    let has_calls =
+        reply.parts.iter().any(|part| matches!(part.content(), ContentPart::ToolCall(_)));
+    let has_stop = match reply.stop {
+        Some(StopReason::End) => !has_calls,
+        Some(StopReason::ToolCalls) => has_calls,
+        Some(_) => true,
+        None => false,
+    };
+    let as_sent = options.model.is_none() && options.renamed_tools.is_empty();
+    as_sent && has_head && has_time && has_stop
 }
 
 /// Converts a response that is decoded already.

@@ -1,6 +1,7 @@
 //! Requests in hand-written documents. The property tests are elsewhere, on generated documents.
 
 mod compose;
+mod losses;
 
 use foxwedge_core::Format;
 use serde_json::{Value, json};

@@ -1,10 +1,13 @@
 //! Writes tools as text, for models without tool support: no tool call and no tool result remains.
 
-use foxwedge_core::{OrphanPolicy, Policy, orphan_heading};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use foxwedge_core::{OrphanPolicy, Policy, orphan_heading, orphan_tool_heading};
 
 use crate::model::{
-    CallPairs, ContentPart, Loss, LossKind, LossLocation, ModelMessage, ModelPart, ModelRequest,
-    ModelRole, PartIndex, RequestSettings, ToolCallPart, ToolInput, ToolResultPart,
+    CallPairs, ContentPart, Loss, LossKind, LossLocation, ModelHistory, ModelMessage, ModelPart,
+    ModelRequest, ModelRole, PartIndex, PartNotes, RequestSettings, ToolCallPart, ToolInput,
+    ToolResultPart,
 };
 
 /// Turns calls, results and tools of a request into text. Returns how many messages it put in
@@ -14,23 +17,23 @@ pub(super) fn replace_tools(
     pairs: &CallPairs,
     losses: &mut Vec<Loss>,
 ) -> usize {
-    let name = |at: PartIndex| {
-        let call = pairs.partner(at)?;
-        let part = request.history.messages.get(call.message)?.parts.get(call.part)?;
-        match part.content() {
-            ContentPart::ToolCall(call) => Some(call.name.clone().into_owned()),
-            _ => None,
-        }
+    let history = &request.history;
+    let call_of = |at: PartIndex| call_at(history, pairs.partner(at)?);
+    let ambiguous = ambiguous_names(history, pairs);
+    let id_of = |call: &ToolCallPart<'_>| {
+        let id = call.id.as_deref().filter(|_| ambiguous.contains(&*call.name));
+        id.map(|id| format!(" id=\"{id}\"")).unwrap_or_default()
     };
     let mut messages = Vec::with_capacity(request.history.messages.len());
     for (message_index, message) in request.history.messages.iter().enumerate() {
         let mut parts = Vec::with_capacity(message.parts.len());
         for (part_index, part) in message.parts.iter().enumerate() {
             match part.content() {
-                ContentPart::ToolCall(call) => parts.push(text_part(call_text(call))),
+                ContentPart::ToolCall(call) => parts.push(text_part(call_text(call, &id_of(call)))),
                 ContentPart::ToolResult(result) => {
-                    let name = name(PartIndex { message: message_index, part: part_index });
-                    parts.extend(result_parts(result, name.as_deref()));
+                    let call = call_of(PartIndex { message: message_index, part: part_index });
+                    let id = call.map(id_of).unwrap_or_default();
+                    parts.extend(result_parts(result, call.map(|call| &*call.name), &id));
                 }
                 _ => parts.push(part.clone()),
             }
@@ -62,11 +65,51 @@ pub(super) fn replace_tools(
     added
 }
 
+/// The call at a position.
+fn call_at<'h, 'a>(history: &'h ModelHistory<'a>, at: PartIndex) -> Option<&'h ToolCallPart<'a>> {
+    match history.messages.get(at.message)?.parts.get(at.part)?.content() {
+        ContentPart::ToolCall(call) => Some(call),
+        _ => None,
+    }
+}
+
+/// The names of tools whose results a reader without ids would give to other calls: results are
+/// read in the order of the calls of their name.
+fn ambiguous_names<'h>(history: &'h ModelHistory<'_>, pairs: &CallPairs) -> HashSet<&'h str> {
+    let mut open: HashMap<&str, VecDeque<PartIndex>> = HashMap::new();
+    let mut ambiguous = HashSet::new();
+    for (message, turn) in history.messages.iter().enumerate() {
+        for (part, content) in turn.parts.iter().map(ModelPart::content).enumerate() {
+            let at = PartIndex { message, part };
+            if let ContentPart::ToolCall(call) = content {
+                open.entry(&call.name).or_default().push_back(at);
+                continue;
+            }
+            let Some(partner) = pairs.partner(at) else { continue };
+            let Some(name) = call_at(history, partner).map(|call| &*call.name) else { continue };
+            if open.get_mut(name).and_then(VecDeque::pop_front) != Some(partner) {
+                ambiguous.insert(name);
+            }
+        }
+    }
+    ambiguous
+}
+
+/// Which results without a call are quoted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OrphanScope {
+    /// All of them.
+    All,
+    /// Those that name a tool instead of a call.
+    Named,
+}
+
 /// Turns results whose call is not in the history into text of the user, or leaves them out, as the
 /// policy says. Returns whether there were any.
 pub(super) fn quote_orphans(
     request: &mut ModelRequest<'_>,
     pairs: &CallPairs,
+    scope: OrphanScope,
     policy: Policy,
     losses: &mut Vec<Loss>,
 ) -> bool {
@@ -74,7 +117,9 @@ pub(super) fn quote_orphans(
     for (message_index, message) in request.history.messages.iter_mut().enumerate() {
         let is_orphan = |part_index: usize, part: &ModelPart<'_>| {
             let at = PartIndex { message: message_index, part: part_index };
-            matches!(part.content(), ContentPart::ToolResult(_)) && pairs.partner(at).is_none()
+            let ContentPart::ToolResult(result) = part.content() else { return false };
+            let in_scope = scope == OrphanScope::All || named_tool(result).is_some();
+            in_scope && pairs.partner(at).is_none()
         };
         if !message.parts.iter().enumerate().any(|(at, part)| is_orphan(at, part)) {
             continue;
@@ -92,9 +137,23 @@ pub(super) fn quote_orphans(
                         });
                         continue;
                     }
-                    let heading = orphan_heading(result.id.as_deref(), policy.language);
+                    losses.push(Loss {
+                        kind: LossKind::Unknown,
+                        location: LossLocation::Message(message_index),
+                        note: "a result without its call becomes text of the user".to_owned(),
+                    });
+                    let heading = match named_tool(result) {
+                        Some(name) => orphan_tool_heading(name, policy.language),
+                        None => orphan_heading(result.id.as_deref(), policy.language),
+                    };
                     let (words, media) = result_content(result);
-                    message.parts.push(text_part(format!("{heading}\n{words}")));
+                    let unknown_fields = part.notes().map(|notes| notes.unknown_fields.clone());
+                    let notes = PartNotes {
+                        unknown_fields: unknown_fields.unwrap_or_default(),
+                        ..PartNotes::default()
+                    };
+                    let text = text_part(format!("{heading}\n{words}")).with_notes(notes);
+                    message.parts.push(text);
                     message.parts.extend(media);
                 }
                 _ => message.parts.push(part),
@@ -104,20 +163,32 @@ pub(super) fn quote_orphans(
     found
 }
 
-fn text_part(text: String) -> ModelPart<'static> {
+/// The tool that a result names instead of its call.
+fn named_tool<'r>(result: &'r ToolResultPart<'_>) -> Option<&'r str> {
+    let name = result.name.as_deref().filter(|name| !name.is_empty());
+    name.filter(|_| result.id.as_deref().is_none_or(str::is_empty))
+}
+
+fn text_part<'a>(text: String) -> ModelPart<'a> {
     ModelPart::new(ContentPart::Text(text.into()))
 }
 
-fn call_text(call: &ToolCallPart<'_>) -> String {
-    format!("<tool_call name=\"{}\">\n{}\n</tool_call>", call.name, call.arguments)
+/// The text of a call. `id` is the attribute with its id, if it needs one.
+fn call_text(call: &ToolCallPart<'_>, id: &str) -> String {
+    format!("<tool_call name=\"{}\"{id}>\n{}\n</tool_call>", call.name, call.arguments)
 }
 
 /// The text of a result, followed by its media.
-fn result_parts<'a>(result: &ToolResultPart<'a>, name: Option<&str>) -> Vec<ModelPart<'a>> {
+fn result_parts<'a>(
+    result: &ToolResultPart<'a>,
+    name: Option<&str>,
+    id: &str,
+) -> Vec<ModelPart<'a>> {
     let name = name.or(result.name.as_deref()).unwrap_or("unknown");
     let (words, media) = result_content(result);
     let kind = if result.error { " error=\"true\"" } else { "" };
-    let text = text_part(format!("<tool_result name=\"{name}\"{kind}>\n{words}\n</tool_result>"));
+    let text =
+        text_part(format!("<tool_result name=\"{name}\"{id}{kind}>\n{words}\n</tool_result>"));
     std::iter::once(text).chain(media).collect()
 }
 

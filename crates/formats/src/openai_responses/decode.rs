@@ -83,7 +83,7 @@ pub(crate) fn read_item<'a>(item: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a
 }
 
 /// The fields of items that are known, or that mean nothing in other formats.
-pub(super) const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 18] = [
     "type",
     "id",
     "call_id",

@@ -5,9 +5,9 @@ use foxwedge_core::CallFamily;
 
 use super::{WIRE, decode::read_item, open_call};
 use crate::conversation::{
-    ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, PartNotes,
-    ProviderError, ProviderErrorKind, StopReason, ToolCallPart,
-    decode::read_text,
+    ContentPart, JsonText, LossKind, ModelPart, ModelReply, ModelResponse, ProviderError,
+    ProviderErrorKind, StopReason, ToolCallPart,
+    decode::{read_text, unknown_fields},
     encode::json_writer::write_comma,
     provider_errors,
     response::{
@@ -84,31 +84,29 @@ fn read_parts<'a>(reader: &mut ReplyBodyReader, item: &JsonObject<'_, 'a>) -> Ve
         reader.get_of_shape(item, "content", &[JsonShape::String, JsonShape::Array]);
         return message.parts;
     }
-    let known = [
-        "type",
-        "id",
-        "call_id",
-        "name",
-        "arguments",
-        "input",
-        "action",
-        "operation",
-        "status",
-        "summary",
-        "content",
-        "encrypted_content",
-    ];
-    let others =
-        item.fields().filter(|(key, value)| has_content(*value) && !known.contains(&&**key));
-    let others: Vec<_> = others.map(|(key, _)| key).collect();
+    let notes = unknown_fields(item, &KNOWN_IN_REPLY);
     let with_unknown_fields = |part: ModelPart<'a>| match part.content() {
-        ContentPart::ToolCall(_) | ContentPart::Reasoning(_) => {
-            part.with_notes(PartNotes { unknown_fields: others.clone(), ..PartNotes::default() })
-        }
+        ContentPart::ToolCall(_) | ContentPart::Reasoning(_) => part.with_notes(notes.clone()),
         _ => part,
     };
     message.parts.into_iter().map(with_unknown_fields).collect()
 }
+
+/// The known fields of calls and reasoning in a reply.
+pub(super) const KNOWN_IN_REPLY: [&str; 12] = [
+    "type",
+    "id",
+    "call_id",
+    "name",
+    "arguments",
+    "input",
+    "action",
+    "operation",
+    "status",
+    "summary",
+    "content",
+    "encrypted_content",
+];
 
 pub(crate) fn write(writer: &mut ReplyBodyWriter<'_, '_>) {
     let reason = writer.stop_word();

@@ -136,6 +136,11 @@ impl ResponsesStreamWriter {
                 about.push_str(",\"name\":");
                 name.write(&mut about);
                 let custom = *family == CallFamily::Custom;
+                // Other formats have one kind of call, and so nothing to lose here.
+                let plain = custom || *family == CallFamily::Function;
+                if !plain && self.options.from == Some(WIRE) {
+                    notes.add(LossKind::Tool, "a call of a built-in tool becomes a function call");
+                }
                 self.begin_item(
                     if custom {
                         ResponsesOutputKind::Custom

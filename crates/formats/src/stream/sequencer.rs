@@ -28,6 +28,8 @@ use queued_block::{QueuedBlock, QueuedDelta};
 pub(crate) struct EventSequencer {
     /// Assigns call ids. `None` keeps them unchanged.
     ids: Option<CallIds>,
+    /// Whether to report arguments that are no object.
+    notes_arguments: bool,
     /// The metadata of the reply so far.
     head: ReplyHead<'static>,
     /// Defaults for metadata that the provider does not send.
@@ -74,6 +76,7 @@ impl EventSequencer {
     pub(crate) fn new(to: Format, seed: &str, fallback: ReplyHead<'static>) -> EventSequencer {
         EventSequencer {
             ids: Some(CallIds::new(to, seed)),
+            notes_arguments: streams_objects(to),
             fallback,
             ..EventSequencer::keeping_ids()
         }
@@ -95,6 +98,7 @@ impl EventSequencer {
     pub(crate) fn keeping_ids() -> EventSequencer {
         EventSequencer {
             ids: None,
+            notes_arguments: false,
             head: ReplyHead::default(),
             fallback: ReplyHead::default(),
             model_name: None,
@@ -320,15 +324,20 @@ impl EventSequencer {
     /// Closes the open block. A complete call without arguments gets an empty object.
     fn close_open_block(&mut self, complete: bool, next: &mut dyn EventSink) {
         let Some(OpenBlock { block, arguments, .. }) = self.open_block.take() else { return };
-        match arguments.filter(|_| complete) {
+        match arguments {
             Some(arguments) if arguments.is_blank() => {
-                next.event(StreamEvent::Delta { block, delta: BlockDelta::Text("{}".into()) });
+                if complete {
+                    next.event(StreamEvent::Delta { block, delta: BlockDelta::Text("{}".into()) });
+                }
             }
-            Some(arguments) if !arguments.is_object() => next.skip(StreamLoss {
-                kind: LossKind::Arguments,
-                note: "the arguments of a call are not a JSON object and are passed on unchanged"
-                    .to_owned(),
-            }),
+            Some(arguments) if self.notes_arguments && !arguments.is_object() => {
+                next.skip(StreamLoss {
+                    kind: LossKind::Arguments,
+                    note:
+                        "the arguments of a call are not a JSON object and are passed on unchanged"
+                            .to_owned(),
+                })
+            }
             _ => {}
         }
         next.event(StreamEvent::Close { block });
@@ -419,6 +428,15 @@ impl EventSequencer {
 impl OpenBlock {
     fn is_complete(&self) -> bool {
         self.arguments.is_some_and(|arguments| arguments.is_complete())
+    }
+}
+
+/// Whether a format has calls whose arguments are an object, and streams them in parts: what is no
+/// object is passed on before that is known. OpenAI's formats have texts, and Gemini whole calls.
+fn streams_objects(format: Format) -> bool {
+    match format {
+        Format::Anthropic | Format::Bedrock | Format::GeminiInteractions => true,
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => false,
     }
 }
 

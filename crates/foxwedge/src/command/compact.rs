@@ -80,6 +80,7 @@ fn compact_target(
         let path = clean(&target.display_name);
         source.notes.iter().for_each(|note| output::print_note(&format!("{path}: {note}")));
     }
+    compaction::check_holds_compactions(target, document)?;
     let conversation = ProviderConversation::of(document);
     if target.is_cline_task() && !args.quiet {
         let path = clean(&target.display_name);

@@ -5,10 +5,11 @@ use std::{borrow::Cow, path::PathBuf};
 use anyhow::Context;
 use foxwedge_core::EditLog;
 use foxwedge_formats::compact::CompactedText;
-use foxwedge_sessions::{CompactedFile, ParsedSession};
+use foxwedge_sessions::{CompactedFile, CompactionError, ParsedSession};
 
 use super::{amount::format_spaced, compaction_target::CompactionTarget};
 use foxwedge_local::{
+    check_settings::shell_argument,
     disk::check_idle,
     findings::ReportDetail,
     output::{self, HelpfulError, clean},
@@ -110,16 +111,34 @@ fn compacted_session_file(
         (format_spaced(account.before.tokens), format_spaced(account.after.tokens));
     let marker = format!("[foxwedge] Compacted from {before} to {after} tokens");
     let compacted_file = CompactedFile::of(compacted, &marker);
-    let rewritten = session.write_compaction(&compacted_file).map_err(|error| {
-        let name = foxwedge_local::check_settings::shell_quote(&clean(&target.display_name));
-        HelpfulError::new(format!("{}: {error}", clean(&target.display_name))).help(format!(
-            "nothing was changed; `foxwedge resume {name} | foxwedge compact -` prints a shorter \
-             history"
-        ))
-    })?;
+    let rewritten = session
+        .write_compaction(&compacted_file)
+        .map_err(|error| unwritable_compaction(target, &error))?;
     let mut content = Vec::new();
     rewritten.write_to(&mut content)?;
     Ok(content)
+}
+
+/// The error for a session whose file cannot hold a compaction.
+fn unwritable_compaction(target: &CompactionTarget, error: &CompactionError) -> HelpfulError {
+    let name = shell_argument(&target.display_name);
+    HelpfulError::new(format!("{}: {error}", clean(&target.display_name))).help(format!(
+        "nothing was changed; `foxwedge resume {name} | foxwedge compact -` prints a shorter \
+         history"
+    ))
+}
+
+/// Refuses a message list of the AI SDK: whatever the budget, a compaction cannot be written there.
+pub(crate) fn check_holds_compactions(
+    target: &CompactionTarget,
+    document: &InputDocument<'_>,
+) -> Result<(), HelpfulError> {
+    match &document.body {
+        DocumentBody::Session(session) if session.agent.is_ai_sdk() => {
+            Err(unwritable_compaction(target, &CompactionError::NoHiding))
+        }
+        DocumentBody::Session(_) | DocumentBody::Wire(_) => Ok(()),
+    }
 }
 
 /// Repairs a session file before its compaction if it is invalid: a compaction hides records that

@@ -1,6 +1,6 @@
 //! The report on a conversion for people: repairs, losses and renames.
 
-use foxwedge_core::{Edit, Format};
+use foxwedge_core::{Edit, FindingCount, FixApplicability, Format};
 use foxwedge_formats::model::IdentifierReplacement;
 
 use super::conversion_report::{ConversionEnding, ConversionReport, ReportedLoss};
@@ -9,9 +9,10 @@ use crate::{
     report::{edit_note, finding_message},
 };
 use foxwedge_local::{
+    check_settings::shell_argument,
     language::localize,
     outcome::{LocatedFinding, message_path},
-    output::{BOLD, DIM, GOOD, WARNING, clean, cut, paint, pluralize, width},
+    output::{BOLD, DIM, GOOD, WARNING, clean, cut, format_help, paint, pluralize, width},
     screen::pad,
 };
 
@@ -63,8 +64,26 @@ pub(crate) fn render_report(report: &ConversionReport) -> String {
         findings.iter().take(LINES).map(finding_line).collect(),
         all,
     );
+    if let Some(help) = repair_help(report) {
+        text.push_str(&format_help(&help));
+    }
     text.push_str(&summary_line(report));
     text
+}
+
+/// How to repair the findings that are left, if they can be.
+fn repair_help(report: &ConversionReport) -> Option<String> {
+    let is_unsafe = |kind: &FindingCount| kind.fix.applicability == FixApplicability::Unsafe;
+    report.remaining.counts.iter().find(|kind| is_unsafe(kind))?;
+    Some(match report.path.as_str() {
+        "<stdout>" => {
+            "`… | foxwedge fix --unsafe-fixes -` repairs the result, where it can be".to_owned()
+        }
+        path => {
+            let path = shell_argument(path);
+            format!("`foxwedge fix --unsafe-fixes {path}` repairs the result, where it can be")
+        }
+    })
 }
 
 /// The summary line.

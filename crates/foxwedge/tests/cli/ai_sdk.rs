@@ -68,7 +68,7 @@ fn what_a_list_cannot_do_is_refused_with_help() {
         |text: &str| json!({"id": "u", "role": "user", "parts": [{"type": "text", "text": text}]});
     let list = Value::Array((0..60).map(|_| user(&"many words ".repeat(40))).collect()).to_string();
     sandbox.write("chat.json", &list);
-    let table: [(&[&str], &str); 4] = [
+    let table: [(&[&str], &str); 5] = [
         (&["convert", "--to", "ai-sdk-ui", "--model", "m", "request.json"], "has no settings"),
         (
             &["convert", "--to", "ai-sdk-ui", "--profile", "gemini", "request.json"],
@@ -76,6 +76,11 @@ fn what_a_list_cannot_do_is_refused_with_help() {
         ),
         (&["fork", "chat.json"], "-o FILE"),
         (&["compact", "--strategy", "window", "--fraction", "0.3", "chat.json"], "foxwedge resume"),
+        // No budget would be enough, so none is advised.
+        (
+            &["compact", "--budget", "2", "chat.json"],
+            "`foxwedge resume chat.json | foxwedge compact -`",
+        ),
     ];
     for (words, expected) in table {
         let ran = sandbox.run(words);
@@ -83,6 +88,8 @@ fn what_a_list_cannot_do_is_refused_with_help() {
         assert!(ran.err.contains("help:") && ran.err.contains(expected), "{words:?}: {}", ran.err);
     }
     assert_eq!(sandbox.read("chat.json"), list);
+    let ran = sandbox.pipe(&["compact", "--format", "ai-sdk-ui", "--budget", "900", "-"], &list);
+    assert!(ran.code == 2 && ran.err.contains("`foxwedge resume - | foxwedge"), "{}", ran.err);
     let response =
         r#"{"id":"m","type":"message","role":"assistant","content":[],"stop_reason":"end_turn"}"#;
     let ran = sandbox.pipe(

@@ -15,6 +15,21 @@ fn people_see_what_was_repaired_and_lost() {
 }
 
 #[test]
+fn findings_that_are_left_have_a_next_step() {
+    let text = r#"{"model":"m","messages":[{"role":"user","content":"Q"},
+        {"role":"assistant","content":"A"}]}"#;
+    let sandbox = Sandbox::with("request.json", text);
+    let ran = sandbox.run(&["convert", "--to", "bedrock", "request.json"]);
+    let help = "  help: `… | foxwedge fix --unsafe-fixes -` repairs the result, where it can be\n";
+    assert!(ran.code == 1 && ran.err.contains(help), "{}", ran.all());
+    let fixed = sandbox.pipe(&["fix", "--unsafe-fixes", "-"], &ran.out);
+    assert_eq!(fixed.code, 0, "{}", fixed.all());
+    let ran = sandbox.run(&["convert", "--to", "bedrock", "-o", "out.json", "request.json"]);
+    let help = "  help: `foxwedge fix --unsafe-fixes out.json` repairs the result";
+    assert!(ran.code == 1 && ran.err.contains(help), "{}", ran.all());
+}
+
+#[test]
 fn colours_come_when_they_are_asked_for() {
     let sandbox = Sandbox::with("request.json", REQUEST);
     let arguments = ["convert", "--to", "gemini", "request.json", "--color", "always"];

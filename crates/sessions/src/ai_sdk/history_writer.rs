@@ -6,8 +6,11 @@ use foxwedge_core::{
     ArgumentsFix, Draft, MissingAnswer, Part, PartKind, PlaceholderLanguage, Span, placeholder_text,
 };
 use foxwedge_formats::model::{Loss, LossKind, LossLocation};
-use foxwedge_formats::splice::{ArgumentsEncoding, encode_arguments};
-use foxwedge_json::{array_elements, field_text, field_value, quote};
+use foxwedge_formats::{
+    outline::is_json_object,
+    splice::{ArgumentsEncoding, encode_arguments},
+};
+use foxwedge_json::{array_elements, field_text, field_value, quote, unescape};
 
 use super::part::INVOCATION;
 
@@ -46,10 +49,9 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
             let (Some(id), Some(name)) = (value("toolCallId"), tool_name(source, part.span)) else {
                 return false;
             };
-            // Input that the model wrote and the SDK could not read.
             let raw = || {
-                let raw = field_value(source, tool_part, "rawInput")?;
                 let (fix, encoding) = (ArgumentsFix::ToObject, ArgumentsEncoding::Object);
+                let raw = raw_input(source, part)?;
                 Some(Cow::Owned(encode_arguments(source, Some(raw), fix, encoding)))
             };
             let read = value("input").or_else(|| value("args")).map(Cow::Borrowed);
@@ -98,7 +100,25 @@ fn waiting_calls<'d, 'a>(
     })
 }
 
-/// The parts of a list that [`write_block`] leaves out, and the calls that are closed.
+/// Input that the model wrote and the SDK could not read.
+fn raw_input(source: &str, part: &Part<'_>) -> Option<Span> {
+    let tool_part = field_value(source, part.span, INVOCATION).unwrap_or(part.span);
+    let has = |key: &str| field_value(source, tool_part, key).is_some();
+    field_value(source, tool_part, "rawInput").filter(|_| !has("input") && !has("args"))
+}
+
+/// The loss of input that is not a JSON object and is repaired.
+fn input_loss(source: &str, part: &Part<'_>) -> Option<String> {
+    let PartKind::Call(_) = part.kind else { return None };
+    let raw = raw_input(source, part)?.of(source);
+    let string = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).map(unescape);
+    let text = string.as_deref().unwrap_or(raw);
+    let name = tool_name(source, part.span).filter(|_| !is_json_object(text))?;
+    Some(format!("the arguments of `{name}` are not a JSON object and are repaired"))
+}
+
+/// The parts of a list that [`write_block`] leaves out, the calls that are closed, and the input
+/// that is repaired.
 pub(crate) fn history_losses(draft: &Draft<'_>) -> Vec<Loss> {
     let note = "a call that waits for an approval is closed: it never ran";
     let closed = waiting_calls(draft).map(|(at, _)| Loss {
@@ -109,6 +129,10 @@ pub(crate) fn history_losses(draft: &Draft<'_>) -> Vec<Loss> {
     let mut losses: Vec<Loss> = closed.collect();
     for (at, message) in draft.messages.iter().enumerate() {
         for part in draft.parts_of(message) {
+            if let Some(note) = input_loss(draft.source, part) {
+                let location = LossLocation::Message(at);
+                losses.push(Loss { kind: LossKind::Arguments, location, note });
+            }
             let name = field_text(draft.source, part.span, "type").unwrap_or_default();
             if name == "step-start" || write_block(&mut String::new(), draft.source, part) {
                 continue;

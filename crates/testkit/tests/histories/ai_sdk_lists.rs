@@ -388,11 +388,12 @@ fn lists_that_were_cut_off_are_closed_and_keep_every_whole_message() {
 #[test]
 fn input_that_the_sdk_could_not_read_is_converted() {
     let tool = |raw: Value| json!({"type": "tool-f", "toolCallId": "1", "state": "output-error", "rawInput": raw, "errorText": "no"});
-    for (raw, input) in [
-        (json!({"a": 1}), json!({"a": 1})),
-        (json!(r#"{"a":[1"#), json!({"a": [1]})),
-        (json!("a"), json!({"value": "a"})),
-        (json!(7), json!({"value": 7})),
+    for (raw, input, repaired) in [
+        (json!({"a": 1}), json!({"a": 1}), false),
+        (json!(r#"{"a":1}"#), json!({"a": 1}), false),
+        (json!(r#"{"a":[1"#), json!({"a": [1]}), true),
+        (json!("a"), json!({"value": "a"}), true),
+        (json!(7), json!({"value": 7}), true),
     ] {
         let list = json!([
             {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "q"}]},
@@ -404,5 +405,9 @@ fn input_that_the_sdk_could_not_read_is_converted() {
         let session = read(&readable, agent, outline_options(agent.profile())).expect("a list");
         let history: Value = serde_json::from_str(&session.history()).expect("JSON");
         assert_eq!(history[1]["content"][0]["input"], input, "{history}");
+        let losses: Vec<String> =
+            session.history_losses().into_iter().map(|loss| loss.note).collect();
+        let note = "the arguments of `f` are not a JSON object and are repaired";
+        assert_eq!(losses, if repaired { vec![note] } else { vec![] }, "{text}");
     }
 }

@@ -7,7 +7,10 @@ use foxwedge_core::{
 };
 
 use super::{
-    EncodeTarget, OutlineRecorder, arguments::write_arguments_object, json_writer::compact_json,
+    EncodeTarget, OutlineRecorder,
+    arguments::write_arguments_object,
+    json_writer::compact_json,
+    late_results::{LATE_RESULT, late_results},
 };
 use crate::conversation::{
     CallPairs, ContentPart, JsonText, Loss, LossKind, LossLocation, MediaKind, MediaPart,
@@ -89,6 +92,14 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             location: LossLocation::Message(message),
             note: note.into(),
         });
+    }
+
+    /// Records the results that are moved before messages of others. The turn of their calls ends
+    /// before the message at `end`.
+    pub(crate) fn record_late_results(&mut self, results: &[PartIndex], end: usize) {
+        for at in late_results(self.history, results, end) {
+            self.record_loss(at.message, LossKind::Order, LATE_RESULT);
+        }
     }
 
     /// The identity to write for a call or a result.
@@ -228,6 +239,9 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         if notes.detail.is_some() && !is_openai {
             let note = "the image detail setting is not supported in this format";
             self.record_loss(at.message, LossKind::Setting, note);
+        }
+        if notes.summary {
+            self.record_loss(at.message, LossKind::Unknown, SUMMARY_AS_TEXT);
         }
         if notes.has_signature {
             let note = match part.content() {
@@ -394,6 +408,9 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
     }
 }
 
+/// The loss of the mark of a summary.
+pub(crate) const SUMMARY_AS_TEXT: &str = "a summary of earlier messages becomes plain text";
+
 /// The other fields of a message that a model may read.
 pub(crate) fn meaningful_fields<'m>(
     message: &'m ModelMessage<'_>,
@@ -403,7 +420,7 @@ pub(crate) fn meaningful_fields<'m>(
         let key = key.trim().trim_matches('"');
         // Server-side ids, and fields without meaning for the model.
         let is_metadata = matches!(key, "id" | "status" | "type" | "index" | "object");
-        let is_empty = matches!(value.trim(), "null" | "[]" | "{}" | "\"\"");
+        let is_empty = matches!(value.trim(), "null" | "false" | "[]" | "{}" | "\"\"");
         (!is_metadata && !is_empty).then_some(key)
     })
 }

@@ -52,7 +52,7 @@ pub(crate) fn write_items(
         }
         let role = system::effective_role(encoder, index, message);
         if role != ModelRole::Assistant {
-            results.write(encoder, style, out);
+            results.write(encoder, style, index, out);
         }
         let mut pieces = Vec::new();
         for (part_index, part) in message.parts.iter().enumerate() {
@@ -106,7 +106,7 @@ pub(crate) fn write_items(
             (style.message)(encoder, message, role, &pieces, out);
         }
     }
-    results.write(encoder, style, out);
+    results.write(encoder, style, history.messages.len(), out);
 }
 
 /// Results that follow the turn of their calls.
@@ -119,17 +119,20 @@ struct PendingResults {
 }
 
 impl PendingResults {
-    /// Writes the results of the calls so far, in their order.
+    /// Writes the results of the calls so far, in their order. The turn of the calls ends before the
+    /// message at `end`.
     fn write(
         &mut self,
         encoder: &mut HistoryEncoder<'_, '_>,
         style: &ItemEncodeFormat,
+        end: usize,
         out: &mut String,
     ) {
         let calls = self.calls.drain(..);
         let results = calls.filter_map(|call| encoder.call_ids.pairs.partner(call));
         let mut results: Vec<PartIndex> = results.collect();
         sort_by_key(&mut results, |place| *place);
+        encoder.record_late_results(&results, end);
         for at in results {
             let Some(part) = part_at(encoder.history, at) else { continue };
             encoder.accepts_part(at, ModelRole::User, part);

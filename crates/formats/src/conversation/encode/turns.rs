@@ -80,7 +80,7 @@ struct TurnAssembler<'h, 'a> {
 impl<'h, 'a> TurnAssembler<'h, 'a> {
     fn add(
         &mut self,
-        encoder: &HistoryEncoder<'h, 'a>,
+        encoder: &mut HistoryEncoder<'h, 'a>,
         index: usize,
         role: ModelRole,
         parts: Vec<(PartIndex, &'h ModelPart<'a>)>,
@@ -102,7 +102,8 @@ impl<'h, 'a> TurnAssembler<'h, 'a> {
     }
 
     /// Puts the results of the calls so far after them, in the order of the calls.
-    fn place_results(&mut self, encoder: &HistoryEncoder<'h, 'a>) {
+    fn place_results(&mut self, encoder: &mut HistoryEncoder<'h, 'a>) {
+        let end = self.turns.last().map_or(0, |turn| turn.messages.1 + 1);
         let calls = self.calls.drain(..);
         let mut results: Vec<PartIndex> =
             calls.filter_map(|at| encoder.call_ids.pairs.partner(at)).collect();
@@ -118,6 +119,7 @@ impl<'h, 'a> TurnAssembler<'h, 'a> {
             return;
         };
         let messages = (first.message, last.message);
+        encoder.record_late_results(&results, end);
         let parts = results.into_iter().filter_map(|at| Some((at, part_at(encoder.history, at)?)));
         self.turns.push(EncodedTurn { role: ModelRole::User, parts: parts.collect(), messages });
     }

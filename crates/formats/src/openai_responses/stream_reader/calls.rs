@@ -40,7 +40,7 @@ pub(super) fn read_input<'a>(item: &JsonObject<'_, 'a>) -> ScanResult<JsonText<'
 }
 
 /// The family, the fixed tool name and the input key of each kind of call.
-fn call_shape(kind: &str) -> Option<(CallFamily, Option<&'static str>, &'static str)> {
+pub(super) fn call_shape(kind: &str) -> Option<(CallFamily, Option<&'static str>, &'static str)> {
     Some(match kind {
         "function_call" => (CallFamily::Function, None, "arguments"),
         "custom_tool_call" => (CallFamily::Custom, None, "input"),

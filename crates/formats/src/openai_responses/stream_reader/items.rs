@@ -2,7 +2,7 @@
 
 use super::{
     JsonText,
-    calls::{read_call, read_input},
+    calls::{call_shape, read_call, read_input},
     record_skipped_item,
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         fields::{non_empty_text, optional_list, optional_text, require_object},
     },
     openai_chat::decode::read_citation,
-    openai_responses::decode::KNOWN,
+    openai_responses::response::KNOWN_IN_REPLY,
 };
 use foxwedge_json::{JsonObject, JsonValue, ScanError, ScanResult};
 
@@ -95,6 +95,7 @@ impl ResponsesItems {
         emitter: &mut EventEmitter<'_>,
     ) -> ScanResult<()> {
         let kind = optional_text(item, "type")?.unwrap_or_default();
+        skip_item_fields(item, &kind, emitter);
         let kind = match &*kind {
             "message" => ResponsesItemState::Message(Vec::new()),
             "reasoning" => ResponsesItemState::Reasoning {
@@ -104,7 +105,6 @@ impl ResponsesItems {
             kind => match read_call(item, kind)? {
                 Some(call) => {
                     self.called = true;
-                    emitter.skip_call_fields(Some(unknown_fields(item, &KNOWN)));
                     ResponsesItemState::Call { block: emitter.open(call), has_text: false }
                 }
                 None => {
@@ -126,6 +126,8 @@ impl ResponsesItems {
     ) -> ScanResult<()> {
         if self.find(at).is_none() {
             self.start_item(at, item, emitter)?;
+        } else {
+            skip_item_fields(item, &optional_text(item, "type")?.unwrap_or_default(), emitter);
         }
         match self.find(at).map(|open| &mut open.kind) {
             Some(ResponsesItemState::Message(_)) => {
@@ -440,6 +442,18 @@ impl ResponsesMessagePart {
         if std::mem::take(&mut self.open) {
             emitter.close(self.block);
         }
+    }
+}
+
+/// Reports the fields of an item that another format cannot represent, as for a whole reply.
+fn skip_item_fields(item: &JsonObject<'_, '_>, kind: &str, emitter: &mut EventEmitter<'_>) {
+    match kind {
+        "message" => emitter.skip_field(item, "phase"),
+        "reasoning" => emitter.skip_call_fields(Some(unknown_fields(item, &KNOWN_IN_REPLY))),
+        kind if call_shape(kind).is_some() => {
+            emitter.skip_call_fields(Some(unknown_fields(item, &KNOWN_IN_REPLY)));
+        }
+        _ => {}
     }
 }
 

@@ -1,3 +1,5 @@
+mod own_format;
+
 use std::borrow::Cow;
 
 use foxwedge_core::CallFamily;

@@ -147,6 +147,7 @@ fn calls_without_arguments_get_an_empty_object() {
         // The last call of a reply that reached the length limit may have lost its arguments.
         ("F0 length done", "F0 0. length done"),
         ("F0 F1 length", "F0 0+{} 0. F1 1. length"),
+        ("F0 0+{\"a length", "F0 0+{\"a -arguments 0. length"),
         ("F0 0. length", "F0 0+{} 0. length"),
         ("F0 F1 1. length", "F0 0+{} 0. F1 1+{} 1. length"),
     ];

@@ -1,0 +1,158 @@
+//! What a conversion moves, turns into text or leaves out is listed; what it can keep is kept.
+
+use super::*;
+use crate::{
+    convert::response,
+    model::{Loss, LossKind},
+};
+use foxwedge_core::PlaceholderLanguage;
+
+fn notes(losses: &[Loss]) -> Vec<(LossKind, &str)> {
+    losses.iter().map(|loss| (loss.kind, loss.note.as_str())).collect()
+}
+
+/// The texts of Chat messages.
+fn texts(body: &Value) -> Vec<String> {
+    let text = |content: &Value| match content {
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        content => content.as_str().unwrap_or_default().to_owned(),
+    };
+    let messages = body["messages"].as_array().expect("messages");
+    messages.iter().map(|message| text(&message["content"])).collect()
+}
+
+/// Two results of one tool came in another order than its calls: without ids, a model would take
+/// one for the other.
+#[test]
+fn results_of_parallel_calls_name_their_calls_when_tools_are_text() {
+    let call = |id: &str, city: &str| {
+        let arguments = json!({ "city": city }).to_string();
+        json!({"id": id, "type": "function",
+            "function": {"name": "weather", "arguments": arguments}})
+    };
+    let result =
+        |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+    let options = ConversionOptions { tools: ToolNotation::Text, ..ConversionOptions::default() };
+    let body = |results: [Value; 2]| {
+        let [first, second] = results;
+        let source = json!({"messages": [
+            {"role": "user", "content": "Q"},
+            {"role": "assistant", "content": "", "tool_calls": [call("a", "Oslo"), call("b", "Cairo")]},
+            first, second]});
+        let chat = Format::OpenaiChat;
+        let done = request(&source.to_string(), chat, chat, &options).expect("readable");
+        texts(&serde_json::from_str(&done.body).expect("JSON"))[1..].join("\n")
+    };
+    assert_eq!(
+        body([result("b", "38"), result("a", "-5")]),
+        "<tool_call name=\"weather\" id=\"a\">\n{\"city\":\"Oslo\"}\n</tool_call>\n\
+         <tool_call name=\"weather\" id=\"b\">\n{\"city\":\"Cairo\"}\n</tool_call>\n\
+         <tool_result name=\"weather\" id=\"b\">\n38\n</tool_result>\n\
+         <tool_result name=\"weather\" id=\"a\">\n-5\n</tool_result>"
+    );
+    let in_order = body([result("a", "-5"), result("b", "38")]);
+    assert!(!in_order.contains(" id="), "{in_order}");
+}
+
+#[test]
+fn late_result_that_is_moved_before_other_messages_is_listed() {
+    let call = json!({"type": "function_call", "call_id": "a", "name": "deploy", "arguments": "{}",
+        "async": false});
+    let result = json!({"type": "function_call_output", "call_id": "a", "output": "DEPLOYED"});
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    let late = json!([
+        said("user", "Q"),
+        call,
+        said("user", "is it done?"),
+        said("assistant", "not yet"),
+        result
+    ]);
+    let in_place = json!([said("user", "Q"), call, result, said("user", "is it done?")]);
+    let targets = Format::ALL.into_iter().filter(|to| *to != Format::OpenaiResponses);
+    let moved =
+        (LossKind::Order, "a late result is moved to its call, before messages that came first");
+    for to in targets {
+        let (body, done) = converted(&late, Format::OpenaiResponses, to);
+        assert_eq!(notes(&done.losses), [moved], "{to:?}: {body}");
+        let (_, done) = converted(&in_place, Format::OpenaiResponses, to);
+        assert_eq!(notes(&done.losses), [], "{to:?}");
+    }
+    for to in crate::ai_sdk::AiSdkList::ALL {
+        let list = |source: &Value| {
+            let options = ConversionOptions::default();
+            message_list(&source.to_string(), Format::OpenaiResponses, to, &options)
+                .expect("readable")
+        };
+        assert_eq!(notes(&list(&late).losses), [moved], "{to:?}");
+        assert_eq!(notes(&list(&in_place).losses), [], "{to:?}");
+    }
+}
+
+/// The summary is all that is left of the messages before it.
+#[test]
+fn summary_in_a_compaction_block_becomes_text() {
+    let block = json!({"type": "compaction", "content": "SUMMARY: never touch the lock file"});
+    let source = json!({"model": "m", "messages": [
+        {"role": "assistant", "content": [block]},
+        {"role": "user", "content": "go on"}]});
+    for to in Format::ALL.into_iter().filter(|to| *to != Format::Anthropic) {
+        let (body, done) = converted(&source, Format::Anthropic, to);
+        assert!(body.to_string().contains("never touch the lock file"), "{to:?}: {body}");
+        let becomes_text = (LossKind::Unknown, "a summary of earlier messages becomes plain text");
+        assert_eq!(notes(&done.losses), [becomes_text], "{to:?}");
+    }
+    let (body, _) = converted(&source, Format::Anthropic, Format::OpenaiChat);
+    let expected = "[foxwedge] Summary of earlier messages:\n\nSUMMARY: never touch the lock file\
+                    \n\n[foxwedge] End of summary.";
+    assert!(texts(&body).iter().any(|text| text == expected), "{body}");
+    // Its own format keeps the block, also when the request is written anew.
+    let options =
+        ConversionOptions { model: Some("other".to_owned()), ..ConversionOptions::default() };
+    let own = Format::Anthropic;
+    let done = request(&source.to_string(), own, own, &options).expect("readable");
+    let body: Value = serde_json::from_str(&done.body).expect("JSON");
+    assert_eq!(body["messages"][0]["content"][0], block);
+    assert_eq!(notes(&done.losses), []);
+}
+
+#[test]
+fn result_that_names_its_tool_and_no_call_is_quoted_with_the_name() {
+    let source = json!([
+        {"role": "user", "content": "Q"},
+        {"type": "function_call_output", "name": "notify", "namespace": "ns", "output": "SENT"}]);
+    let (body, done) = converted(&source, Format::OpenaiResponses, Format::OpenaiChat);
+    let quoted = "[foxwedge] Answer of the tool notify, whose call is not in this history:\nSENT";
+    assert!(body.to_string().contains(&quoted.replace('\n', "\\n")), "{body}");
+    assert!(done.renamed.is_empty() && done.target_edits.is_empty(), "{done:?}");
+    assert_eq!(
+        notes(&done.losses),
+        [
+            (LossKind::Unknown, "a result without its call becomes text of the user"),
+            (LossKind::Unknown, "the field `namespace` is not supported in this format"),
+        ]
+    );
+    let mut options = ConversionOptions::default();
+    options.policy.language = PlaceholderLanguage::Chinese;
+    let chat = Format::OpenaiChat;
+    let done = request(&source.to_string(), Format::OpenaiResponses, chat, &options);
+    assert!(done.expect("readable").body.contains("工具 notify 的结果"));
+}
+
+#[test]
+fn reply_in_its_own_format_stays_as_it_is() {
+    let source = json!({"id": "resp_1", "object": "response", "created_at": 1,
+        "status": "completed", "model": "m", "output": [
+            {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+             "phase": "commentary", "content": [
+                {"type": "output_text", "text": "T", "annotations": [], "logprobs": []}]}]});
+    let own = Format::OpenaiResponses;
+    let source = source.to_string();
+    let done = response(&source, own, own, &ConversionOptions::default()).expect("readable");
+    assert_eq!((done.body.as_str(), notes(&done.losses)), (source.as_str(), Vec::new()));
+    let options =
+        ConversionOptions { model: Some("other".to_owned()), ..ConversionOptions::default() };
+    let done = response(&source, own, own, &options).expect("readable");
+    assert_eq!(notes(&done.losses), [(LossKind::Unknown, "`phase` is left out")]);
+}
