@@ -28,6 +28,8 @@ pub struct ConversionOptions {
     pub tools: ToolNotation,
     /// Model of the result. Default: unchanged.
     pub model: Option<String>,
+    /// Id of a response, whatever the provider sends. Default: unchanged.
+    pub reply_id: Option<String>,
     /// Ids that an earlier conversion replaced. The conversion restores them.
     pub restored_ids: Vec<IdentifierReplacement>,
     /// Tool names that were replaced in the request. A response gets the original names back.

@@ -91,7 +91,7 @@ impl<'p> ApiRoute<'p> {
                 Err(error::method_not_allowed("POST"))
             }
             (ApiRoute::Answers(_), &Method::GET | &Method::HEAD | &Method::POST) => Ok(()),
-            (ApiRoute::Answers(_), _) => Err(error::method_not_allowed("GET and POST")),
+            (ApiRoute::Answers(_), _) => Err(error::method_not_allowed("GET, HEAD, POST")),
             (
                 ApiRoute::Sessions
                 | ApiRoute::Session(_)
@@ -103,7 +103,7 @@ impl<'p> ApiRoute<'p> {
                 | ApiRoute::Repair(_),
                 &Method::GET | &Method::HEAD,
             ) => Ok(()),
-            (_, _) => Err(error::method_not_allowed("GET")),
+            (_, _) => Err(error::method_not_allowed("GET, HEAD")),
         }
     }
 }

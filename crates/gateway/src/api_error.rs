@@ -26,8 +26,11 @@ pub struct ApiError {
     pub findings: Box<[FindingTally]>,
     /// When the client should retry, in seconds.
     pub retry_after: Option<u64>,
-    /// The gateway has retried as often as is useful: the client should not retry.
+    /// The client should not retry: the gateway has retried as often as is useful, or the run was
+    /// stopped on purpose.
     pub retries_exhausted: bool,
+    /// The methods of the path, if that of the request is not one of them.
+    pub allowed_methods: Option<&'static str>,
 }
 
 /// The kind of an error.
@@ -85,7 +88,7 @@ impl ApiErrorKind {
     }
 
     /// The `type` in OpenAI's format.
-    fn openai_type(self) -> &'static str {
+    pub(crate) fn openai_type(self) -> &'static str {
         match self {
             ApiErrorKind::Credentials => "authentication_error",
             ApiErrorKind::Permission => "permission_error",
@@ -105,7 +108,7 @@ impl ApiErrorKind {
     }
 
     /// The `status` in Google's format.
-    fn google_status(self) -> &'static str {
+    pub(crate) fn google_status(self) -> &'static str {
         match self {
             ApiErrorKind::Credentials => "UNAUTHENTICATED",
             ApiErrorKind::Permission => "PERMISSION_DENIED",
@@ -122,7 +125,7 @@ impl ApiErrorKind {
     }
 
     /// The `type` in Anthropic's format.
-    fn anthropic_type(self) -> &'static str {
+    pub(crate) fn anthropic_type(self) -> &'static str {
         match self {
             ApiErrorKind::Credentials => "authentication_error",
             ApiErrorKind::Permission => "permission_error",
@@ -155,6 +158,7 @@ impl ApiError {
             findings: Box::default(),
             retry_after: None,
             retries_exhausted: false,
+            allowed_methods: None,
         }
     }
 

@@ -54,6 +54,7 @@ impl DetachedRequests {
         &self,
         engine: GatewayEngine,
         request: GatewayRequest,
+        losses: Vec<String>,
         permit: Option<CallerPermit>,
     ) -> Option<GatewayResponse> {
         let (head, response) = oneshot::channel();
@@ -62,7 +63,7 @@ impl DetachedRequests {
             while tasks.try_join_next().is_some() {}
             tasks.spawn(async move {
                 let _permit = permit;
-                let mut response = engine.handle(request).await;
+                let mut response = engine.handle_converted(request, losses).await;
                 if !response.body.is_streaming() {
                     let _ = head.send(response);
                     return;

@@ -14,6 +14,9 @@ pub(crate) fn reply(error: &ApiError, format: Format, id: &str) -> HttpReply {
     if let Some(seconds) = error.retry_after {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
+    if let Some(methods) = error.allowed_methods {
+        headers.insert(header::ALLOW, HeaderValue::from_static(methods));
+    }
     // The rest of an unreadable body must not be parsed as the next request.
     if error.status() == StatusCode::NOT_IMPLEMENTED {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -139,12 +142,13 @@ pub(crate) fn not_found() -> ApiError {
     )
 }
 
+/// `allowed` is the list of methods, separated by commas.
 pub(crate) fn method_not_allowed(allowed: &'static str) -> ApiError {
-    ApiError::new(
-        ApiErrorKind::MethodNotAllowed,
-        "method_not_allowed",
-        format!("method not allowed: use {allowed}"),
-    )
+    let message = format!("method not allowed: use {allowed}");
+    ApiError {
+        allowed_methods: Some(allowed),
+        ..ApiError::new(ApiErrorKind::MethodNotAllowed, "method_not_allowed", message)
+    }
 }
 
 /// Clients that try a WebSocket first take this status as a sign to send a request at once.

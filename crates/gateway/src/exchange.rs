@@ -1,6 +1,8 @@
 //! Handles one request, from its body to its reply.
 
 mod identity;
+mod nesting;
+mod opening;
 mod prepare;
 mod request_span;
 mod reply_in_flight;
@@ -11,11 +13,11 @@ mod summary;
 mod response_items;
 mod count;
 mod reply;
+mod sweep;
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use foxwedge_agents::{AgentCounts, AgentPool, AgentQuestion, PermissionDecision};
@@ -81,10 +83,6 @@ pub enum EngineError {
     #[error("the store cannot be used")]
     Store(#[from] foxwedge_store::StoreError),
 }
-
-/// How often expired state is removed: the shortest and the longest interval.
-const SWEEP_INTERVAL_RANGE: (Duration, Duration) =
-    (Duration::from_secs(1), Duration::from_secs(30));
 
 impl GatewayEngine {
     /// Opens the engine: restores known conversations and closes runs that were left open.
@@ -158,13 +156,23 @@ impl GatewayEngine {
             stop_senders: Mutex::default(),
             sweeper: Mutex::default(),
         });
-        let sweeper = tokio::spawn(sweep(Arc::downgrade(&inner)));
+        let sweeper = tokio::spawn(sweep::remove_expired(Arc::downgrade(&inner)));
         *inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sweeper);
         Ok(GatewayEngine { inner })
     }
 
     /// Handles a request. Errors become a response in the client's format.
-    pub async fn handle(&self, mut request: GatewayRequest) -> GatewayResponse {
+    pub async fn handle(&self, request: GatewayRequest) -> GatewayResponse {
+        self.handle_converted(request, Vec::new()).await
+    }
+
+    /// The same, for a request that was converted from another form. `losses`: what its format
+    /// cannot express, in sentences without content.
+    pub(crate) async fn handle_converted(
+        &self,
+        mut request: GatewayRequest,
+        losses: Vec<String>,
+    ) -> GatewayResponse {
         let inner = &self.inner;
         let mut summary = RequestSummary::default();
         let (endpoint, id) = (request.endpoint, request.id.clone());
@@ -177,7 +185,7 @@ impl GatewayEngine {
                 Box::pin(count::count_tokens(inner, &request, &mut summary)).await
             }
             UpstreamOperation::Generate => {
-                Box::pin(handle_chat(inner, &request, &mut summary)).await
+                Box::pin(handle_chat(inner, &request, losses, &mut summary)).await
             }
         };
         let response =
@@ -274,23 +282,10 @@ impl EngineShared {
     }
 }
 
-/// Removes expired state, for as long as the engine exists.
-async fn sweep(inner: std::sync::Weak<EngineShared>) {
-    let Some(config) = inner.upgrade().map(|inner| inner.config().sessions) else { return };
-    let interval = (config.session_ttl.min(config.reply_ttl) / 4)
-        .clamp(SWEEP_INTERVAL_RANGE.0, SWEEP_INTERVAL_RANGE.1);
-    loop {
-        tokio::time::sleep(interval).await;
-        let Some(inner) = inner.upgrade() else { return };
-        inner.sessions.sweep();
-        inner.recorder.sweep();
-        inner.config.get().client.close_expired_connections();
-    }
-}
-
 async fn handle_chat(
     engine: &Arc<EngineShared>,
     request: &GatewayRequest,
+    input_losses: Vec<String>,
     summary: &mut RequestSummary,
 ) -> Result<GatewayResponse, ApiError> {
     let began = Instant::now();
@@ -369,6 +364,7 @@ async fn handle_chat(
         recording.set_agent(agent.presence());
     }
     fill_summary(&prepared, summary);
+    prepared.guarded.losses.append(input_losses.into());
     recording.record_changes(&prepared.guarded);
     if prepared.guarded.compacted.is_some() {
         engine.metrics.count_compaction();

@@ -15,7 +15,7 @@ use foxwedge_upstream::{
     http::IncomingBody,
     send::{ForwardedRequest, response_headers, send_forwarded},
 };
-use http::{HeaderMap, Response, request::Parts};
+use http::{HeaderMap, Response, header::CONTENT_ENCODING, request::Parts};
 use serde_json::value::RawValue;
 
 use crate::{
@@ -120,6 +120,10 @@ pub(crate) async fn forward(
     let mut response = Response::new(ResponseBody::from(body));
     *response.status_mut() = reply.status;
     *response.headers_mut() = response_headers(&reply.headers, false);
+    // The body passes as it is, so its encoding is that of the upstream.
+    for encoding in reply.headers.get_all(CONTENT_ENCODING) {
+        response.headers_mut().append(CONTENT_ENCODING, encoding.clone());
+    }
     Ok(response)
 }
 

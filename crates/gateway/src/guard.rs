@@ -80,19 +80,19 @@ pub(crate) fn guard_request(
 }
 
 /// The check options of a route.
-pub(crate) fn route_check_options(route: &ModelRoute, format: Format) -> CheckOptions {
-    let profile = route.upstream.profile(format);
+pub(crate) fn route_check_options(route: &ModelRoute, format: Format, model: &str) -> CheckOptions {
+    let profile = route.upstream.profile(format, model);
     CheckOptions { profile, rules: RuleSet::of(profile), policy: route.guard.repair_policy() }
 }
 
 /// The profile for which a request of a route is parsed.
-pub(crate) fn profile_of(route: &ModelRoute, from: Format, to: Format) -> Profile {
-    if from == to { route.upstream.profile(to) } else { Profile::for_format(from) }
+pub(crate) fn profile_of(route: &ModelRoute, model: &str, from: Format, to: Format) -> Profile {
+    if from == to { route.upstream.profile(to, model) } else { Profile::for_format(from) }
 }
 
 /// Guards a request that stays in its format.
 fn guard_same_format(input: GuardInput<'_>) -> Result<GuardedRequest, GuardRefusal> {
-    let options = route_check_options(input.route, input.to);
+    let options = route_check_options(input.route, input.to, input.model);
     let draft = &input.reading.draft;
     let mut guarded = GuardedRequest::untouched(input.body.clone());
     match input.route.guard.mode {

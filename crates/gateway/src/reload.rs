@@ -10,6 +10,8 @@ use crate::{
 pub struct ConfigReloader {
     engine: GatewayEngine,
     running: LoadedConfig,
+    /// The configuration of the start: its settings that only a start can change are still in use.
+    started: LoadedConfig,
 }
 
 /// The result of a reload.
@@ -24,7 +26,7 @@ pub enum ReloadOutcome {
 impl ConfigReloader {
     /// A reloader for an engine that runs with this configuration.
     pub fn new(engine: GatewayEngine, running: LoadedConfig) -> ConfigReloader {
-        ConfigReloader { engine, running }
+        ConfigReloader { engine, started: running.clone(), running }
     }
 
     /// The configuration in use, as it was read.
@@ -43,7 +45,8 @@ impl ConfigReloader {
             }
         };
         metrics.count_reload(ReloadResult::Applied);
-        let changes = loaded.changes_since(&self.running);
+        let after_restart = loaded.changes_since(&self.started).after_restart;
+        let changes = ConfigChanges { after_restart, ..loaded.changes_since(&self.running) };
         self.engine.set_config(loaded.config.clone());
         self.running = loaded;
         ReloadOutcome::Applied(changes)

@@ -74,7 +74,7 @@ impl GatewayRoute {
                 Err(error::method_not_allowed("POST"))
             }
             (_, &Method::GET | &Method::HEAD) => Ok(route),
-            (_, _) => Err(error::method_not_allowed("GET")),
+            (_, _) => Err(error::method_not_allowed("GET, HEAD")),
         }
     }
 

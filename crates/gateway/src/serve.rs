@@ -253,14 +253,16 @@ async fn handle(
         (GatewayRoute::Endpoint(endpoint), Some(principal)) => {
             check_stream_form(endpoint, parts.uri.query())?;
             let body = read_body(app, &parts.headers, body, context).await?;
-            forward_to_engine(app, endpoint, parts, body, principal, client_headers, context).await
+            let input = (body, Vec::new());
+            forward_to_engine(app, endpoint, parts, input, principal, client_headers, context).await
         }
         (GatewayRoute::UiChat(format), Some(principal)) => {
             let body = read_body(app, &parts.headers, body, context).await?;
-            let chat = UiChatRequest::parse(format, parts, &body, &context.id)?;
-            let (endpoint, body) = (GatewayEndpoint::Chat, chat.body.clone());
+            let mut chat = UiChatRequest::parse(format, parts, &body, &context.id)?;
+            let endpoint = GatewayEndpoint::Chat;
+            let input = (chat.body.clone(), std::mem::take(&mut chat.losses));
             let reply =
-                forward_to_engine(app, endpoint, parts, body, principal, client_headers, context)
+                forward_to_engine(app, endpoint, parts, input, principal, client_headers, context)
                     .await?;
             Ok(chat.encode(reply))
         }
@@ -342,7 +344,7 @@ async fn forward_to_engine(
     app: &GatewayState,
     endpoint: GatewayEndpoint,
     parts: &mut Parts,
-    body: Bytes,
+    (body, losses): (Bytes, Vec<String>),
     principal: Principal,
     client_headers: Option<&HeaderMap>,
     context: &mut RequestContext,
@@ -360,7 +362,7 @@ async fn forward_to_engine(
         caller: principal.caller,
         id: context.id.clone(),
     };
-    let mut response = handle_request(app, request, keeps_running, context).await?;
+    let mut response = handle_request(app, request, losses.clone(), keeps_running, context).await?;
     if let (Some(address), Some(cluster), Some(client_headers), Some((mut headers, body, caller))) =
         (response.summary.forward_to.take(), app.engine.cluster(), client_headers, again)
     {
@@ -382,7 +384,7 @@ async fn forward_to_engine(
         headers.insert(NODE_HEADER, HeaderValue::from_static("gone"));
         let id = context.id.clone();
         let request = GatewayRequest { endpoint, path_model, headers, body, caller, id };
-        response = handle_request(app, request, keeps_running, context).await?;
+        response = handle_request(app, request, losses, keeps_running, context).await?;
     }
     context.summary = response.summary;
     let mut reply = Response::new(ResponseBody::from(response.body));
@@ -394,14 +396,15 @@ async fn forward_to_engine(
 async fn handle_request(
     app: &GatewayState,
     request: GatewayRequest,
+    losses: Vec<String>,
     keeps_running: bool,
     context: &mut RequestContext,
 ) -> Result<GatewayResponse, ApiError> {
     if !keeps_running {
-        return Ok(app.engine.handle(request).await);
+        return Ok(app.engine.handle_converted(request, losses).await);
     }
     let permit = context.permit.take();
-    let handled = app.detached.handle(app.engine.clone(), request, permit).await;
+    let handled = app.detached.handle(app.engine.clone(), request, losses, permit).await;
     handled.ok_or_else(error::internal_error)
 }
 

@@ -43,6 +43,8 @@ pub(crate) fn format_of(path: &str) -> Option<UiFormat> {
 pub(crate) struct UiChatRequest {
     /// The body of the chat completion.
     pub(crate) body: Bytes,
+    /// What a chat completion cannot express of the input.
+    pub(crate) losses: Vec<String>,
     format: UiFormat,
     run: SharedId,
     options: EncoderOptions,
@@ -55,6 +57,8 @@ struct UiChatInput {
     /// The id of the run, or of the message that the reply continues.
     run: Option<String>,
     body: ChatBody,
+    /// What a chat completion cannot express.
+    losses: Vec<String>,
 }
 
 impl UiChatRequest {
@@ -96,7 +100,7 @@ impl UiChatRequest {
             handed_over: HandedOverCalls::StayOpen,
             ..EncoderOptions::default()
         };
-        Ok(UiChatRequest { body: input.body.finish()?, format, run, options })
+        Ok(UiChatRequest { body: input.body.finish()?, losses: input.losses, format, run, options })
     }
 
     /// Encodes a reply for the client. Errors stay as they are: clients read their status and text.

@@ -53,7 +53,9 @@ pub use platform::{
     bedrock_url, vertex_url,
 };
 pub use repair_change::{RepairChange, changes_of};
-pub use retry_repair::{RejectionClass, RepairedRetry, classify_rejection, repair_for_retry};
+pub use retry_repair::{
+    RefusedRequest, RejectionClass, RepairedRetry, classify_rejection, repair_for_retry,
+};
 pub use secret::SecretText;
 pub use send::{AuthScheme, ClientKey};
 pub use token_counters::TokenCounters;

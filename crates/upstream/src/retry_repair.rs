@@ -23,6 +23,19 @@ pub fn classify_rejection(error: &str) -> (RejectionClass, Option<ErrorExplanati
     }
 }
 
+/// A request that a provider refused.
+#[derive(Clone, Copy)]
+pub struct RefusedRequest<'a> {
+    /// The body that was sent.
+    pub body: &'a Bytes,
+    /// Its format.
+    pub format: Format,
+    /// The profile that its history satisfies.
+    pub profile: Profile,
+    /// The upstream's name of the model.
+    pub model: &'a str,
+}
+
 /// A request that was repaired after a provider error.
 pub struct RepairedRetry {
     /// The body.
@@ -33,27 +46,25 @@ pub struct RepairedRetry {
     pub changes: CountedList<RepairChange>,
 }
 
-/// Repairs the request for the rule that the error names; `None` if that changes nothing.
+/// Repairs the request for the rules that the error names, whatever profile they belong to; `None`
+/// if that changes nothing.
 pub fn repair_for_retry(
-    sent: &Bytes,
-    format: Format,
-    profile: Profile,
+    refused: RefusedRequest<'_>,
     policy: Policy,
     explanation: &ErrorExplanation<'_>,
 ) -> Option<RepairedRetry> {
+    let RefusedRequest { body: sent, format, profile, model } = refused;
     let source = text(sent).ok()?;
-    // The rules of the profile did not help, so add the named rules, whatever profile they belong
-    // to; the strictest profile comes last.
-    let mut rules = RuleSet::of(profile);
-    [explanation.code].iter().chain(explanation.other_codes).for_each(|code| rules.add(*code));
+    let mut named = RuleSet::default();
+    [explanation.code].iter().chain(explanation.other_codes).for_each(|code| named.add(*code));
     let policy = Policy { allow_unsafe: true, ..policy };
-    let tries = [
-        CheckOptions { profile, rules, policy },
-        CheckOptions { profile: Profile::Strict, rules, policy },
-        CheckOptions { profile: Profile::Strict, rules: RuleSet::of(Profile::Strict), policy },
-    ];
+    // Other rules of a stricter profile would change what the provider accepts.
+    let profiles = [error_profile(explanation.provider, format), Some(profile)];
+    let profiles = profiles.into_iter().flatten().chain([Profile::Strict]);
+    let tries = profiles.map(|profile| CheckOptions { profile, rules: named, policy });
     tries.into_iter().find_map(|check_options| {
-        let reading = read(source, format, outline_options(check_options.profile)).ok()?;
+        let mut reading = read(source, format, outline_options(check_options.profile)).ok()?;
+        reading.draft.body.model = Some(model.into());
         let (patched, repair) = reading.fix(&check_options);
         let body = patched.to_string();
         // The same bytes would be refused again.
@@ -62,4 +73,19 @@ pub fn repair_for_retry(
             RepairedRetry { body: body.into(), check_options, changes }
         })
     })
+}
+
+/// The profile of the provider that words an error so. Many providers copy the wordings of others.
+fn error_profile(provider: &str, format: Format) -> Option<Profile> {
+    match (provider, format) {
+        ("mistral", _) => Some(Profile::Mistral),
+        ("deepseek", _) => Some(Profile::Deepseek),
+        ("anthropic", _) => Some(Profile::Anthropic),
+        ("bedrock", _) => Some(Profile::Bedrock),
+        ("openai", Format::OpenaiResponses) => Some(Profile::OpenaiResponses),
+        ("openai", _) => Some(Profile::OpenaiChat),
+        ("gemini" | "google", Format::GeminiInteractions) => Some(Profile::GeminiInteractions),
+        ("gemini" | "google", _) => Some(Profile::Gemini),
+        _ => None,
+    }
 }

@@ -27,7 +27,9 @@ pub use crate::request_path::UpstreamOperation;
 pub use breaker::CircuitBreaker;
 pub use budget::RetryBudget;
 pub use headers::{is_stream, response_headers};
-pub use retry::{AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, send_with_retry};
+pub use retry::{
+    AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, embedded_status, send_with_retry,
+};
 pub use retry_policy::{RetryAfter, RetryPolicy, UpstreamTries, retry_after};
 
 /// A request for an upstream.

@@ -49,9 +49,21 @@ impl UpstreamConfig {
         format.or(self.formats.first().copied()).unwrap_or(client_format)
     }
 
-    /// The profile that a history in this format must satisfy.
-    pub fn profile(&self, format: Format) -> Profile {
-        self.profile.unwrap_or(Profile::for_format(format))
+    /// The profile that a history in this format must satisfy. Without a configured one it is that
+    /// of the format; OpenAI-compatible providers with other rules are known by their hosts and the
+    /// names of their models.
+    pub fn profile(&self, format: Format, model: &str) -> Profile {
+        let host = match &self.transport {
+            UpstreamTransport::Network(target) => &*target.host,
+            UpstreamTransport::Scripted | UpstreamTransport::Agent => "",
+        };
+        let is_named =
+            |name: &str| model.to_ascii_lowercase().contains(name) || host.contains(name);
+        self.profile.unwrap_or_else(|| match format {
+            Format::OpenaiChat if is_named("deepseek") => Profile::Deepseek,
+            Format::OpenaiChat if is_named("mistral") => Profile::Mistral,
+            format => Profile::for_format(format),
+        })
     }
 }
 

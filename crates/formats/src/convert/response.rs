@@ -76,6 +76,9 @@ pub fn decoded_response(
         if let Some(model) = &options.model {
             reply.model = Some(JsonText::from(model.as_str()));
         }
+        if let Some(id) = &options.reply_id {
+            reply.id = Some(JsonText::from(id.as_str()));
+        }
     }
     let encoded = encode_reply(&outcome, to, &options.seed);
     let failed = matches!(outcome, ModelResponse::Error(_));

@@ -6,7 +6,7 @@ mod calls;
 use super::{WIRE, decode::read_citation};
 use crate::{
     conversation::{
-        JsonText, LossKind, ProviderError, ProviderErrorKind, decode, provider_errors,
+        JsonText, LossKind, ProviderError, ProviderErrorKind, StopReason, decode, provider_errors,
         stop_reasons, token_usage,
     },
     event::{
@@ -93,8 +93,10 @@ impl ChatEventReader {
     /// Ends the reply, at the end marker of the provider.
     pub(crate) fn finish(&mut self, emitter: &mut EventEmitter<'_>) {
         self.close_text(emitter);
-        self.calls.finish(emitter);
-        emitter.end();
+        self.calls.finish(false, emitter);
+        if !emitter.state.ended {
+            emitter.end();
+        }
     }
 
     fn read_choice(
@@ -126,12 +128,18 @@ impl ChatEventReader {
         }
         if let Some(reason) = reason {
             self.close_text(emitter);
-            self.calls.finish(emitter);
+            let stop = stop_reasons::read(WIRE, reason);
+            let is_cut_off =
+                matches!(stop, StopReason::Length | StopReason::ContextFull | StopReason::Refusal);
+            self.calls.finish(is_cut_off, emitter);
+            if emitter.state.ended {
+                return Ok(());
+            }
             // Moonshot puts the usage here.
             if let Some(usage) = optional_object(choice, "usage")? {
                 emitter.usage(token_usage::read(WIRE, &usage));
             }
-            emitter.stop(stop_reasons::read(WIRE, reason));
+            emitter.stop(stop);
         }
         Ok(())
     }

@@ -47,6 +47,8 @@ pub struct StreamOptions {
     pub head: ReplyHead<'static>,
     /// The model name to write, whatever the provider sends.
     pub model: Option<String>,
+    /// The id of the reply to write, whatever the provider sends.
+    pub reply_id: Option<String>,
     /// Tool names that were replaced in the request. Calls get the old names back.
     pub renamed_tools: Vec<IdentifierReplacement>,
 }
@@ -59,6 +61,7 @@ impl Default for StreamOptions {
             limits: StreamLimits::default(),
             head: ReplyHead::default(),
             model: None,
+            reply_id: None,
             renamed_tools: Vec::new(),
         }
     }
@@ -278,8 +281,13 @@ struct OutputTargets<'w, 'e> {
 
 impl ConverterOutput {
     fn new(from: Option<Format>, to: Format, options: StreamOptions) -> ConverterOutput {
-        let StreamOptions { seed, usage, limits, head, model, renamed_tools: names } = options;
+        let StreamOptions { seed, usage, limits, head, model, reply_id, renamed_tools: names } =
+            options;
         let sequencer = EventSequencer::new(to, &seed, head).with_names(names);
+        let sequencer = match reply_id {
+            Some(id) => sequencer.with_reply_id(id),
+            None => sequencer,
+        };
         ConverterOutput {
             sequencer: match model {
                 Some(model) => sequencer.with_model(model),

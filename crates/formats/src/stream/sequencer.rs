@@ -36,6 +36,8 @@ pub(crate) struct EventSequencer {
     fallback: ReplyHead<'static>,
     /// The model name to write in any case.
     model_name: Option<JsonText<'static>>,
+    /// The id of the reply to write in any case.
+    reply_id: Option<JsonText<'static>>,
     /// Maps replaced tool names to the names in the request.
     names: HashMap<String, String>,
     started: bool,
@@ -88,6 +90,12 @@ impl EventSequencer {
         self
     }
 
+    /// Sets the id of the reply to write.
+    pub(crate) fn with_reply_id(mut self, id: String) -> EventSequencer {
+        self.reply_id = Some(id.into());
+        self
+    }
+
     /// Restores the tool names of the request.
     pub(crate) fn with_names(mut self, names: Vec<IdentifierReplacement>) -> EventSequencer {
         self.names = names.into_iter().map(|name| (name.new, name.old)).collect();
@@ -102,6 +110,7 @@ impl EventSequencer {
             head: ReplyHead::default(),
             fallback: ReplyHead::default(),
             model_name: None,
+            reply_id: None,
             names: HashMap::new(),
             started: false,
             stage: SequencerStage::Streaming,
@@ -203,7 +212,7 @@ impl EventSequencer {
         let (head, fallback) = (&self.head, &self.fallback);
         let model = head.model.as_ref().or(fallback.model.as_ref());
         next.event(StreamEvent::Start(ReplyHead {
-            id: head.id.as_ref().or(fallback.id.as_ref()).map(borrowed_text),
+            id: known_reply_id(&self.reply_id, head, fallback).map(borrowed_text),
             model: self.model_name.as_ref().or(model).map(borrowed_text),
             created: head.created.or(fallback.created),
         }));
@@ -240,7 +249,7 @@ impl EventSequencer {
             return next.event(StreamEvent::Open { block, kind: kind.clone() });
         };
         self.calls += 1;
-        let reply = self.head.id.as_ref().or(self.fallback.id.as_ref());
+        let reply = known_reply_id(&self.reply_id, &self.head, &self.fallback);
         let id = match &mut self.ids {
             Some(ids) => {
                 // Ids must be unique, so all of them are kept.
@@ -438,6 +447,15 @@ fn streams_objects(format: Format) -> bool {
         Format::Anthropic | Format::Bedrock | Format::GeminiInteractions => true,
         Format::OpenaiChat | Format::OpenaiResponses | Format::Gemini => false,
     }
+}
+
+/// The id of the reply: the given one, or that of the provider.
+fn known_reply_id<'h>(
+    given: &'h Option<JsonText<'static>>,
+    head: &'h ReplyHead<'static>,
+    fallback: &'h ReplyHead<'static>,
+) -> Option<&'h JsonText<'static>> {
+    given.as_ref().or(head.id.as_ref()).or(fallback.id.as_ref())
 }
 
 /// A tracker for the arguments of a call, if they are JSON.

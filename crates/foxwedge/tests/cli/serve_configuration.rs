@@ -127,6 +127,21 @@ fn a_configuration_is_checked_and_told() {
 }
 
 #[test]
+fn the_fallbacks_of_a_route_are_told_below_it() {
+    let file = "[[upstream]]\nname = \"one\"\nkind = \"ollama\"\n\
+                [[upstream]]\nname = \"two\"\nkind = \"ollama\"\n\
+                base_url = \"http://127.0.0.1:4000/v1\"\n\
+                [[route]]\nmodel = \"m\"\nupstream = \"one\"\n\
+                [[route]]\nmodel = \"m\"\nupstream = \"two\"\nupstream_model = \"n\"\n\
+                fallback = true\n";
+    let told = ran(&configured(file), &[], &["serve", "--check-config"]).all();
+    let lines: Vec<&str> = told.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| line.starts_with("m ") && line.ends_with("→ one"));
+    let fallback = at.and_then(|at| lines.get(at + 1)).copied().unwrap_or_default();
+    assert!(fallback.starts_with("→ two") && fallback.ends_with("fallback, as n"), "{told}");
+}
+
+#[test]
 fn every_setting_is_printed_with_who_set_it() {
     let sandbox = configured(FILE);
     let variables = [("FOXWEDGE_MODE", "observe"), ("FOXWEDGE_LOG", "json")];

@@ -88,9 +88,9 @@ impl<'p> ConsoleRoute<'p> {
         };
         match (method, reads, writes) {
             (&Method::GET | &Method::HEAD, true, _) | (&Method::POST, _, true) => Ok(()),
-            (_, true, true) => Err(error::method_not_allowed("GET and POST")),
+            (_, true, true) => Err(error::method_not_allowed("GET, HEAD, POST")),
             (_, false, _) => Err(error::method_not_allowed("POST")),
-            (_, true, false) => Err(error::method_not_allowed("GET")),
+            (_, true, false) => Err(error::method_not_allowed("GET, HEAD")),
         }
     }
 }

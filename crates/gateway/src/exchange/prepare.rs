@@ -5,20 +5,23 @@ use std::{borrow::Cow, sync::Arc};
 use bytes::Bytes;
 use foxwedge_core::{Format, PartKind, Report};
 use foxwedge_formats::{
-    OutlinedDocument, ReadError, RequestEnvelope, digest::ConversationDigest, outline_options,
-    position, read, read_within, text,
+    OutlinedDocument, ReadError, RequestEnvelope, outline_options, position, read, read_within,
+    text,
 };
 use serde_json::json;
 
 use super::{
     EngineShared,
     identity::{RequestIdentity, identify},
+    nesting::check_nesting,
+    opening::opening_digest,
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
     active_config::ResponseStorage,
     config::{GatewayConfig, ModelRoute},
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
+    ordered_id::OrderedId,
     session::ConversationTraits,
 };
 use foxwedge_upstream::{UpstreamTransport, send::UpstreamOperation};
@@ -50,6 +53,8 @@ pub(super) struct RoutedRequest {
     pub(super) answered_calls: Vec<Arc<str>>,
     /// Those of them whose result is marked as an error.
     pub(super) failed_calls: Vec<Arc<str>>,
+    /// The id that the client gets for its reply; `None` if that of the upstream is passed on.
+    pub(super) reply_id: Option<Arc<str>>,
     /// Whether the upstream is a fallback of the route.
     pub(super) is_fallback: bool,
     /// The identity of the request: session hint, scope and fingerprint.
@@ -111,6 +116,7 @@ fn prepare_body(
     let config = &active.config;
     let mut reading = read_within(source, from, default_options, config.limits.history_messages)
         .map_err(|error| unreadable_body_error(&body, &error))?;
+    check_nesting(source, &config.limits)?;
     if let Some(model) = &request.path_model {
         reading.draft.body.model = Some(Cow::Owned(model.to_string()));
     }
@@ -153,7 +159,7 @@ fn prepare_body(
         }
     }
 
-    let reading = reread_for_route(source, &route, from, format, reading)?;
+    let reading = reread_for_route(source, &route, &model, from, format, reading)?;
     let input = GuardInput {
         body: &body,
         reading: &reading,
@@ -177,7 +183,8 @@ fn prepare_body(
     let chain = if counts_only { Vec::new() } else { reading.message_digests(identity.scope) };
     let answered_calls = answered_call_ids(&reading, |_| true);
     let traits = ConversationTraits {
-        opening: opening_digest(&chain, identity.scope).filter(|_| !envelope.is_stateful()),
+        opening: opening_digest(&reading, &chain, identity.scope)
+            .filter(|_| !envelope.is_stateful()),
         has_tools: reading.draft.body.tools,
         has_results: !answered_calls.is_empty(),
     };
@@ -190,6 +197,9 @@ fn prepare_body(
         answered_calls,
         failed_calls: failed_call_ids(&reading, from),
         identity,
+        // Ids of other APIs repeat in other conversations, and clients refer to these.
+        reply_id: (from == Format::OpenaiResponses && format != from)
+            .then(|| OrderedId::next().with_prefix("resp_")),
         is_fallback: false,
         referable_body: ((!stored_upstream || storage != ResponseStorage::Stored)
             && from == Format::OpenaiResponses
@@ -204,28 +214,23 @@ fn prepare_body(
     })
 }
 
-/// The digest after the first message. Instructions have none.
-fn opening_digest(chain: &[u128], scope: u128) -> Option<u128> {
-    let empty = ConversationDigest::new(scope).value();
-    chain.iter().copied().find(|value| *value != empty)
-}
-
-/// Parses the document again if the route's rules need other options.
+/// Parses the document again if the route's rules need other options. They apply to the model of
+/// the upstream, whatever name the client gave it.
 fn reread_for_route<'a>(
     source: &'a str,
     route: &ModelRoute,
+    model: &str,
     from: Format,
     to: Format,
     reading: OutlinedDocument<'a>,
 ) -> Result<OutlinedDocument<'a>, ApiError> {
-    let options = outline_options(profile_of(route, from, to));
-    if options == outline_options(foxwedge_core::Profile::for_format(from)) {
-        return Ok(reading);
+    let options = outline_options(profile_of(route, model, from, to));
+    let mut reading = reading;
+    if options != outline_options(foxwedge_core::Profile::for_format(from)) {
+        reading = read(source, from, options)
+            .map_err(|error| unreadable_body_error(source.as_bytes(), &error))?;
     }
-    let model = reading.draft.body.model;
-    let mut reading = read(source, from, options)
-        .map_err(|error| unreadable_body_error(source.as_bytes(), &error))?;
-    reading.draft.body.model = model;
+    reading.draft.body.model = Some(Cow::Owned(model.to_owned()));
     Ok(reading)
 }
 

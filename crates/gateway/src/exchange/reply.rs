@@ -16,7 +16,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use super::{EngineShared, ReplyInFlight, prepare::RoutedRequest};
 use crate::{
     ApiError, ApiErrorKind, FindingTally, GatewayBody, GatewayEndpoint, GatewayRequest,
-    GatewayResponse, GuardAction, RequestSummary, session::CachedReply,
+    GatewayResponse, GuardAction, RequestSummary, record::ReplyCompletion, session::CachedReply,
 };
 use foxwedge_upstream::{
     http::IncomingBody,
@@ -53,6 +53,9 @@ impl ResponseBuilder<'_> {
         body: IncomingBody,
         work: ReplyInFlight,
     ) -> Result<GatewayResponse, ApiError> {
+        if upstream_headers.get(header::CONTENT_ENCODING).is_some_and(|it| it != "identity") {
+            return Err(unreadable_encoding(work));
+        }
         if is_stream(upstream_headers) && self.routed_request.stream {
             let headers = self.headers(upstream_headers, STREAM_CONTENT_TYPE);
             let relay = ResponseRelay::new(
@@ -86,12 +89,16 @@ impl ResponseBuilder<'_> {
     /// Builds the response from an upstream error, in the client's format.
     pub(super) fn build_error(
         self,
-        status: StatusCode,
+        mut status: StatusCode,
         upstream_headers: &HeaderMap,
         body: &[u8],
         tries: UpstreamTries,
     ) -> GatewayResponse {
         let (from, to) = (self.routed_request.format, self.request.endpoint.format());
+        if from == Format::Anthropic && to != from && status.as_u16() == 529 {
+            // A status of Anthropic's own.
+            status = StatusCode::SERVICE_UNAVAILABLE;
+        }
         self.summary.error_code = Some("upstream");
         let mut headers = self.headers(upstream_headers, JSON_CONTENT_TYPE);
         if tries == UpstreamTries::Exhausted {
@@ -103,7 +110,10 @@ impl ResponseBuilder<'_> {
             GatewayBody::full(body.to_vec())
         } else {
             match convert_error(&text, from, to, status) {
-                Some(body) => GatewayBody::full(body),
+                Some((client_status, body)) => {
+                    status = client_status;
+                    GatewayBody::full(body)
+                }
                 None => GatewayBody::full(unclear_error(status).body(to, &self.request.id)),
             }
         };
@@ -133,6 +143,14 @@ impl ResponseBuilder<'_> {
         }
         headers
     }
+}
+
+/// The error for a compressed reply, which was not asked for.
+fn unreadable_encoding(work: ReplyInFlight) -> ApiError {
+    work.span.set_failure(502);
+    work.recording.finish(ReplyCompletion::Failed, None);
+    let message = "the upstream's reply cannot be read: it is compressed";
+    ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", message)
 }
 
 /// The response for an error.
@@ -205,7 +223,12 @@ fn insert_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
 
 /// Converts a provider error to another format. The status determines the kind, since some formats
 /// have one name for many kinds.
-fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Option<String> {
+fn convert_error(
+    text: &str,
+    from: Format,
+    to: Format,
+    status: StatusCode,
+) -> Option<(StatusCode, String)> {
     let ModelResponse::Error(mut failure) = decode_reply(text, from).ok()?.outcome else {
         return None;
     };
@@ -221,7 +244,19 @@ fn convert_error(text: &str, from: Format, to: Format, status: StatusCode) -> Op
         400 | 422 if failure.kind == ProviderErrorKind::Server => ProviderErrorKind::InvalidRequest,
         _ => failure.kind,
     };
-    Some(encode_reply(&ModelResponse::Error(failure), to, "").body)
+    let status = match failure.kind {
+        // Google reports an invalid key as an invalid request.
+        ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
+        _ => status,
+    };
+    if failure.kind == ProviderErrorKind::Overloaded
+        && from == Format::Anthropic
+        && matches!(to, Format::OpenaiChat | Format::OpenaiResponses)
+    {
+        // OpenAI has no name for this kind.
+        failure.kind = ProviderErrorKind::Server;
+    }
+    Some((status, encode_reply(&ModelResponse::Error(failure), to, "").body))
 }
 
 /// The error for an upstream failure whose body cannot be read.

@@ -15,7 +15,7 @@ pub(super) fn start_span(
     routed_request: &RoutedRequest,
 ) -> ChatSpan {
     let upstream = &routed_request.route.upstream;
-    let provider = provider_name(upstream, routed_request.format);
+    let provider = provider_name(upstream, routed_request.format, &routed_request.model);
     let mut span = tracer.start_span(&request.headers, provider, &routed_request.model);
     span.set_upstream(&upstream.name);
     span

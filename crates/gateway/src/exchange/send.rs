@@ -11,7 +11,7 @@ use crate::{
     ApiError, ApiErrorKind, GatewayRequest, GuardedRequest, config::ModelRoute, guard::GuardAction,
 };
 use foxwedge_upstream::{
-    RejectionClass, RepairedRetry,
+    RefusedRequest, RejectionClass, RepairedRetry,
     http::{HttpError, HttpErrorKind},
     repair_for_retry,
     send::{
@@ -56,8 +56,13 @@ async fn send_with_retries(
         trace,
     };
     let body = prepared.guarded.body.clone();
-    let (format, guarded) = (prepared.format, &mut prepared.guarded);
-    let mut observer = GatewayAttemptObserver { engine, route: &route, format, guarded };
+    let mut observer = GatewayAttemptObserver {
+        engine,
+        route: &route,
+        format: prepared.format,
+        model: &prepared.model,
+        guarded: &mut prepared.guarded,
+    };
     let mut policy = RetryPolicy::new(route.upstream.attempts);
     if is_sdk_retry(&request.headers) {
         policy = policy.for_client_retry();
@@ -78,6 +83,8 @@ struct GatewayAttemptObserver<'a> {
     engine: &'a EngineShared,
     route: &'a ModelRoute,
     format: Format,
+    /// The upstream's name of the model.
+    model: &'a str,
     guarded: &'a mut GuardedRequest,
 }
 
@@ -100,9 +107,11 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
         explanation: &ErrorExplanation<'_>,
     ) -> Option<Bytes> {
         let policy = self.route.retry_repair_policy()?;
-        let profile = self.route.upstream.profile(self.format);
+        let (format, model) = (self.format, self.model);
+        let profile = self.route.upstream.profile(format, model);
+        let refused = RefusedRequest { body: sent, format, profile, model };
         let RepairedRetry { body, changes, check_options: _ } =
-            repair_for_retry(sent, self.format, profile, policy, explanation)?;
+            repair_for_retry(refused, policy, explanation)?;
         self.guarded.body = body.clone();
         self.guarded.changes.append(changes);
         self.guarded.action = GuardAction::Fixed;
@@ -134,5 +143,7 @@ pub(crate) fn unreachable_error(error: &HttpError) -> ApiError {
 }
 
 pub(super) fn run_stopped_error() -> ApiError {
-    ApiError::new(ApiErrorKind::Conflict, "run_stopped", "the run was stopped")
+    // SDKs retry a conflict, and would start the run again.
+    let error = ApiError::new(ApiErrorKind::Conflict, "run_stopped", "the run was stopped");
+    ApiError { retries_exhausted: true, ..error }
 }

@@ -205,7 +205,7 @@ impl UpstreamSummarizer {
             }
         };
         let body = Bytes::from(source);
-        let profile = profile_of(&self.route, self.format, self.format);
+        let profile = profile_of(&self.route, &self.model, self.format, self.format);
         let reading = read(text(&body).ok()?, self.format, outline_options(profile)).ok()?;
         let input = GuardInput {
             body: &body,

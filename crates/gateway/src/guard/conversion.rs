@@ -27,7 +27,7 @@ pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, G
         }
     }
     let options = ConversionOptions {
-        profile: Some(route.upstream.profile(to)),
+        profile: Some(route.upstream.profile(to, model)),
         policy: route.guard.repair_policy(),
         model: Some(model.to_owned()),
         ..ConversionOptions::default()

@@ -138,8 +138,8 @@ pub(crate) fn compact_request(
     summarizer: &mut dyn HistorySummarizer,
 ) {
     let (Some(limits), Ok(source)) = (budget.limits(), text(&guarded.body)) else { return };
-    let mut settings =
-        CompactionSettings::new(route_check_options(budget.route, budget.format), limits);
+    let check_options = route_check_options(budget.route, budget.format, budget.model);
+    let mut settings = CompactionSettings::new(check_options, limits);
     settings.stages = stages.to_vec();
     let compacted = counters.with_counter(budget.model, |counter| {
         compact(source, budget.format, &settings, counter, summarizer)

@@ -2,14 +2,15 @@
 
 use bytes::Bytes;
 use foxwedge_core::Format;
-use foxwedge_formats::{read_envelope, text};
+use foxwedge_formats::{OutlinedDocument, read_envelope, text};
 
 use super::{GuardInput, GuardedRequest};
 
 /// Writes the upstream's model name into a request that stays in its format.
 pub(super) fn rename_model(guarded: &mut GuardedRequest, input: GuardInput<'_>) {
-    let requested = input.reading.draft.body.model.as_deref();
-    if requested == Some(input.model) || input.route.upstream_model.is_none() {
+    let OutlinedDocument { draft, envelope, .. } = input.reading;
+    let requested = envelope.model_name(draft.source);
+    if requested.as_deref() == Some(input.model) || input.route.upstream_model.is_none() {
         return;
     }
     if let Some(body) = replace_model(&guarded.body, input.to, input.model) {

@@ -5,11 +5,15 @@ use foxwedge_upstream::{UpstreamConfig, UpstreamTransport};
 
 /// The name of the provider behind an upstream: that of the API whose rules it has. An upstream
 /// without such an API keeps its own name.
-pub(crate) fn provider_name(upstream: &UpstreamConfig, format: Format) -> &str {
+pub(crate) fn provider_name<'u>(
+    upstream: &'u UpstreamConfig,
+    format: Format,
+    model: &str,
+) -> &'u str {
     match upstream.transport {
         UpstreamTransport::Scripted => &upstream.name,
         UpstreamTransport::Network(_) | UpstreamTransport::Agent => {
-            match upstream.profile(format) {
+            match upstream.profile(format, model) {
                 Profile::OpenaiChat | Profile::OpenaiResponses => "openai",
                 Profile::Anthropic => "anthropic",
                 Profile::Gemini | Profile::GeminiInteractions => "gcp.gemini",

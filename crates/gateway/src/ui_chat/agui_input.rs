@@ -1,5 +1,10 @@
 //! What `HttpAgent` of AG-UI posts: a `RunAgentInput`.
 
+use foxwedge_core::Format;
+use foxwedge_formats::model::{
+    self, ContentPart, MediaKind, MediaPart, MediaSource, ModelHistory, ModelMessage, ModelPart,
+    ModelRole,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -55,7 +60,9 @@ pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
     let input: RunAgentInput = serde_json::from_slice(body)
         .map_err(|error| error::bad_input(format!("the body is not a RunAgentInput: {error}")))?;
     let mut messages: Vec<Value> = context_message(&input.context).into_iter().collect();
-    messages.extend(input.messages.into_iter().filter_map(chat_message));
+    let mut losses = Vec::new();
+    let converted = input.messages.into_iter();
+    messages.extend(converted.filter_map(|message| chat_message(message, &mut losses)));
     let tools = input.tools.into_iter().map(chat_tool).collect();
     let mut body = ChatBody::with_fields(match input.forwarded_props {
         Value::Object(fields) => fields,
@@ -63,7 +70,7 @@ pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
     });
     body.set_messages(messages);
     body.set_tools(tools);
-    Ok(UiChatInput { conversation: input.thread_id, run: input.run_id, body })
+    Ok(UiChatInput { conversation: input.thread_id, run: input.run_id, body, losses })
 }
 
 /// What the application tells the agent about itself.
@@ -77,11 +84,12 @@ fn context_message(context: &[AgUiContext]) -> Option<Value> {
 }
 
 /// A message of a chat completion; `None` for what only the interface shows.
-fn chat_message(message: AgUiMessage) -> Option<Value> {
+fn chat_message(message: AgUiMessage, losses: &mut Vec<String>) -> Option<Value> {
     let AgUiMessage { role, content, tool_calls, tool_call_id, error } = message;
+    let mut plain_text = |content: &Value| plain_text(content, losses);
     Some(match role.as_str() {
         "system" | "developer" => json!({ "role": role, "content": plain_text(&content) }),
-        "user" => json!({ "role": "user", "content": user_content(content) }),
+        "user" => json!({ "role": "user", "content": user_content(content, losses) }),
         "assistant" if tool_calls.is_empty() => {
             json!({ "role": "assistant", "content": plain_text(&content) })
         }
@@ -99,11 +107,19 @@ fn chat_message(message: AgUiMessage) -> Option<Value> {
     })
 }
 
-fn plain_text(content: &Value) -> String {
+/// The text of a message whose role holds nothing else.
+fn plain_text(content: &Value, losses: &mut Vec<String>) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+            let mut texts = Vec::new();
+            for part in parts {
+                match read_part(part, losses) {
+                    Some(ContentPart::Text(text)) => texts.push(text.to_string()),
+                    Some(ContentPart::Media(media)) => losses.push(media_loss(media.kind)),
+                    Some(_) | None => {}
+                }
+            }
             texts.join("\n")
         }
         Value::Null => String::new(),
@@ -111,30 +127,63 @@ fn plain_text(content: &Value) -> String {
     }
 }
 
-/// The content of a user message, with images as Chat Completions have them.
-fn user_content(content: Value) -> Value {
-    match content {
-        Value::Array(parts) => parts.into_iter().filter_map(content_part).collect(),
-        content => content,
+/// The content of a user message, with media as Chat Completions have them.
+fn user_content(content: Value, losses: &mut Vec<String>) -> Value {
+    let Value::Array(parts) = &content else { return content };
+    let parts = parts.iter().filter_map(|part| read_part(part, losses)).map(ModelPart::new);
+    let message = ModelMessage::new(ModelRole::User, parts.collect());
+    let history = ModelHistory { messages: vec![message] };
+    let (messages, lost) = model::encode(&history, Format::OpenaiChat);
+    losses.extend(lost.into_iter().map(|loss| loss.note));
+    let mut messages: Value = serde_json::from_str(&messages).unwrap_or_default();
+    match messages.pointer_mut("/0/content").map(Value::take) {
+        Some(content) => content,
+        None => Value::Array(Vec::new()),
     }
 }
 
-fn content_part(part: Value) -> Option<Value> {
-    if part["type"] == "text" {
-        return Some(json!({ "type": "text", "text": part["text"] }));
+/// A part of a message; `None` for one of an unknown kind, which is lost.
+fn read_part<'p>(part: &'p Value, losses: &mut Vec<String>) -> Option<ContentPart<'p>> {
+    let kind = part["type"].as_str().unwrap_or_default();
+    let found = match kind {
+        "text" => part["text"].as_str().map(|text| ContentPart::Text(text.into())),
+        _ => read_media(kind, part).map(ContentPart::Media),
+    };
+    if found.is_none() {
+        losses.push(format!("parts `{kind}` of the content were left out"));
     }
+    found
+}
+
+fn read_media<'p>(kind: &str, part: &'p Value) -> Option<MediaPart<'p>> {
     // Version 1 has the media in `source`, earlier versions beside the type.
-    let source = if part["source"].is_object() { &part["source"] } else { &part };
-    let mime = source["mimeType"].as_str().unwrap_or_default();
-    let is_image = part["type"] == "image" || mime.starts_with("image/");
+    let source = if part["source"].is_object() { &part["source"] } else { part };
+    let media_type = source["mimeType"].as_str().filter(|name| !name.is_empty());
+    let type_of = |name: &str| media_type.is_some_and(|it| it.starts_with(name));
+    let kind = match kind {
+        "image" => MediaKind::Image,
+        "audio" => MediaKind::Audio,
+        "video" => MediaKind::Video,
+        "document" => MediaKind::File,
+        "binary" if type_of("image/") => MediaKind::Image,
+        "binary" if type_of("audio/") => MediaKind::Audio,
+        "binary" if type_of("video/") => MediaKind::Video,
+        "binary" => MediaKind::File,
+        _ => return None,
+    };
     let is_link = source["type"] == "url" || source["url"].is_string();
     let address = source["url"].as_str().or_else(|| source["value"].as_str().filter(|_| is_link));
-    let data = source["data"].as_str().or_else(|| source["value"].as_str());
-    let url = match address {
-        Some(address) => address.to_owned(),
-        None => format!("data:{mime};base64,{}", data?),
+    let data = || source["data"].as_str().or_else(|| source["value"].as_str());
+    let source = match address {
+        Some(address) => MediaSource::Url(address.into()),
+        None => MediaSource::Data(data()?.into()),
     };
-    is_image.then(|| json!({ "type": "image_url", "image_url": { "url": url } }))
+    let name = part["filename"].as_str().map(Into::into);
+    Some(MediaPart { kind, media_type: media_type.map(Into::into), source, name })
+}
+
+fn media_loss(kind: MediaKind) -> String {
+    format!("the {} is not supported in this format", kind.name())
 }
 
 fn chat_tool(tool: AgUiTool) -> Value {
@@ -169,9 +218,10 @@ mod tests {
                 { "id": "4", "role": "reasoning", "content": "hm" },
             ],
         });
-        let UiChatInput { conversation, run, body } =
+        let UiChatInput { conversation, run, body, losses } =
             parse(input.to_string().as_bytes()).unwrap_or_else(|_| panic!("refused"));
         assert_eq!((conversation.as_deref(), run.as_deref()), (Some("t"), Some("r")));
+        assert!(losses.is_empty(), "{losses:?}");
         let body = body.finish().unwrap_or_else(|_| panic!("refused"));
         let body: Value = serde_json::from_slice(&body).expect("JSON");
         let image = |url: &str| json!({ "type": "image_url", "image_url": { "url": url } });

@@ -1,13 +1,15 @@
 //! What `useChat` of the AI SDK posts: `{id, messages, trigger, messageId}`, and the fields that the
 //! application adds.
 
-use foxwedge_embed::CallError;
+use foxwedge_core::Format;
+use foxwedge_formats::{model, outline_options};
+use foxwedge_sessions::{SessionAgent, readable_text};
 use serde_json::{Map, Value, json};
 
 use super::{UiChatInput, chat_body::ChatBody};
 use crate::{ApiError, error};
 
-/// Parses the body. Its `UIMessage[]` is converted as [`foxwedge_embed`] converts lists.
+/// Parses the body. Its `UIMessage[]` is converted as [`foxwedge_sessions`] reads lists.
 pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body)
         .map_err(|error| error::bad_input(format!("the body is not a JSON object: {error}")))?;
@@ -25,31 +27,30 @@ pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
         .map(|text| json!({ "role": "system", "content": text }))
         .into_iter()
         .collect();
-    messages.extend(convert(&list).map_err(|error| error::bad_input(error.message))?);
+    let (converted, losses) = convert(&list).map_err(error::bad_input)?;
+    messages.extend(converted);
     let mut body = ChatBody::with_fields(fields);
     body.set_messages(messages);
-    Ok(UiChatInput { conversation, run, body })
+    Ok(UiChatInput { conversation, run, body, losses })
 }
 
-/// Converts UI messages to messages of a chat completion.
-fn convert(list: &[Value]) -> Result<Vec<Value>, CallError> {
+/// Converts UI messages to messages of a chat completion, and lists what those cannot express.
+/// Nothing is repaired: the guard of the route sees the history as it is.
+fn convert(list: &[Value]) -> Result<(Vec<Value>, Vec<String>), String> {
     if list.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
     let list = Value::from(list).to_string();
-    let options = json!({ "agent": "ai-sdk-ui" }).to_string();
-    let history = foxwedge_embed::call("history", list.as_bytes(), &options)?;
-    let history = history.document.unwrap_or_default();
-    let history = String::from_utf8_lossy(&history);
-    let request = format!("{{\"messages\":{history}}}");
-    let options = json!({ "from": "anthropic", "to": "openai-chat" }).to_string();
-    let converted = foxwedge_embed::call("convert", request.as_bytes(), &options)?;
-    let converted = converted.document.unwrap_or_default();
-    let mut converted: Value = serde_json::from_slice(&converted).unwrap_or_default();
-    match converted["messages"].take() {
-        Value::Array(messages) => Ok(messages),
-        _ => Ok(Vec::new()),
-    }
+    let agent = SessionAgent::AiSdkUi;
+    let text = readable_text(list.as_bytes()).map_err(|error| error.to_string())?;
+    let session = foxwedge_sessions::read(&text, agent, outline_options(agent.profile()))
+        .map_err(|error| error.to_string())?;
+    let history = session.history();
+    let history = model::decode(&history, agent.wire()).map_err(|error| error.to_string())?;
+    let (messages, mut losses) = model::encode(&history, Format::OpenaiChat);
+    losses.extend(session.history_losses());
+    let messages = serde_json::from_str(&messages).unwrap_or_default();
+    Ok((messages, losses.into_iter().map(|loss| loss.note).collect()))
 }
 
 fn take_text(fields: &mut Map<String, Value>, name: &str) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Upstreams of clouds: paths, bodies, keys, tokens and signatures, at a provider that records what
 //! it gets.
 
-mod provider;
+pub(crate) mod provider;
 
 use foxwedge_gateway::{GatewayEndpoint, GatewayEngine};
 use serde_json::{Value, json};

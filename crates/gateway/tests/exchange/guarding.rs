@@ -55,7 +55,9 @@ async fn each_mode_does_what_it_says() {
 async fn a_history_that_the_upstream_rejects_is_repaired_and_sent_again_once() {
     // The upstream is stricter than its configured profile.
     let engine = engine(
-        "[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted-mistral\"\n",
+        "[[upstream]]\nname = \"lax\"\nkind = \"scripted\"\nformats = [\"openai-chat\"]\n\
+         profile = \"openai-chat\"\n\
+         [[route]]\nmodel = \"m\"\nupstream = \"lax\"\nupstream_model = \"scripted-mistral\"\n",
     )
     .await;
     let body = json!({

@@ -8,3 +8,5 @@ mod sessions;
 mod conversations;
 mod trouble;
 mod clouds;
+mod upstreams;
+mod stopped;

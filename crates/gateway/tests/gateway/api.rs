@@ -189,6 +189,27 @@ async fn a_run_in_progress_is_followed_and_stopped() {
 }
 
 #[tokio::test]
+async fn a_client_is_told_not_to_repeat_a_run_that_was_stopped() {
+    let server = server().await;
+    let to = server.address;
+    let slow = CHAT.replace("scripted", "scripted?delay=600000");
+    let client =
+        tokio::spawn(async move { send(to, post("/v1/chat/completions", &key(ANN), slow)).await });
+    let run = loop {
+        let open = fetch(to, ANN, "/v1/runs?open=true").await.json();
+        if let Some(run) = open["data"][0]["id"].as_str() {
+            break run.to_owned();
+        }
+    };
+    let stop = post(&format!("/v1/runs/{run}/stop"), &key(ANN), "");
+    assert_eq!(send(to, stop).await.json()["stopped"], true);
+    let answer = client.await.expect("an answer");
+    assert_eq!((answer.status, answer.header("x-should-retry")), (409, "false"), "{answer:?}");
+    assert_eq!(answer.json()["error"]["code"], "run_stopped");
+    server.end().await;
+}
+
+#[tokio::test]
 async fn a_run_that_waits_for_tool_results_is_stopped() {
     let server = server().await;
     let to = server.address;

@@ -93,6 +93,12 @@ async fn routes_and_tokens_change_and_what_cannot_is_named() {
     let config = server.engine.config();
     assert_eq!((config.listen.port(), config.limits.connections), (0, 4_096), "as at the start");
     assert_eq!(config.limits.json_depth, 64);
+    // What waits for a restart still waits after another reload.
+    let more = more.replace("64", "65");
+    let next = file("127.0.0.1:7", "two", "slow", &more);
+    let (applied, after_restart) = changes(reloader.reload(read(&next)));
+    assert_eq!(applied, "limits.json_depth");
+    assert_eq!(after_restart, "listen, limits.connections, record.store_content");
     server.end().await;
 }
 

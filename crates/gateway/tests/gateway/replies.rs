@@ -44,6 +44,24 @@ async fn an_error_has_the_format_of_the_clients_provider() {
 }
 
 #[tokio::test]
+async fn a_wrong_method_is_answered_with_the_right_ones() {
+    let server = Server::start_default().await;
+    let body = || post("/v1/models", &key(), "{}");
+    let table = [
+        (get("/v1/chat/completions", &key()).into_bytes(), "post"),
+        (get("/v1/check", &key()).into_bytes(), "post"),
+        (body(), "get, head"),
+        (post("/v1/runs", &key(), "{}"), "get, head"),
+        (post("/v1/console/feed", &key(), "{}"), "get, head"),
+    ];
+    for (request, allowed) in table {
+        let answer = send(server.address, &request).await;
+        assert_eq!((answer.status, answer.header("allow")), (405, allowed), "{answer:?}");
+    }
+    server.end().await;
+}
+
+#[tokio::test]
 async fn every_reply_carries_the_id_of_its_request() {
     let server = Server::start_default().await;
     let own = send(server.address, get("/health", "x-request-id: my.id-7_a\r\n")).await;

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use foxwedge_core::Format;
-use foxwedge_gateway::config::{GuardConfig, ModelRoute};
+use foxwedge_gateway::config::{GatewayConfig, GuardConfig, GuardMode, ModelRoute};
 use foxwedge_upstream::{UpstreamKey, single_upstream};
 use serde_json::{Value, json};
 use tokio::{
@@ -116,20 +116,95 @@ async fn a_chat_of_the_ai_sdk_continues_its_message_with_the_results() {
     server.end().await;
 }
 
+#[tokio::test]
+async fn a_strict_route_refuses_an_invalid_chat_of_the_ai_sdk() {
+    let mut config = config();
+    config.routes = vec![Arc::new(ModelRoute {
+        guard: GuardConfig { mode: GuardMode::Strict, ..GuardConfig::default() },
+        ..(*config.routes[0]).clone()
+    })];
+    let server = Server::start(config).await;
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let call = json!({
+        "type": "dynamic-tool", "toolName": "weather", "toolCallId": "call_1",
+        "state": "input-available", "input": {},
+    });
+    let body = json!({ "id": "chat-1", "model": "scripted", "messages": [
+        { "id": "1", "role": "user", "parts": [text("weather?")] },
+        { "id": "2", "role": "assistant", "parts": [call] },
+        { "id": "3", "role": "user", "parts": [text("go on")] },
+    ] });
+    let answer = chat(&server, "/v1/ui/ai-sdk", &body).await;
+    let found = (answer.status, answer.header("x-foxwedge-action"));
+    assert_eq!(found, (400, "rejected"), "{}", answer.body);
+    assert_eq!(answer.header("x-foxwedge-findings"), "fw101=1");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn media_of_ag_ui_are_carried_or_named_as_losses() {
+    let server = Server::start_default().await;
+    let source = |mime: &str| json!({ "type": "data", "value": "QQ==", "mimeType": mime });
+    let input = json!({ "threadId": "t-9", "messages": [{ "id": "1", "role": "user", "content": [
+        { "type": "text", "text": "say hello" },
+        { "type": "document", "source": source("application/pdf") },
+        { "type": "video", "source": source("video/mp4") },
+        { "type": "hologram", "value": 1 },
+    ] }] });
+    let answer = chat(&server, "/v1/ui/agui?model=scripted", &input).await;
+    let found = (answer.status, answer.header("x-foxwedge-losses"));
+    assert_eq!(found, (200, "2"), "{}", answer.body);
+    server.end().await;
+}
+
 /// An upstream that sends one stream.
 async fn upstream(stream: &'static str) -> SocketAddr {
+    const HEAD: &str =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    upstream_with_head(HEAD, stream).await
+}
+
+async fn upstream_with_head(head: &'static str, body: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {
             let mut request = vec![0; 64 << 10];
             let _ = socket.read(&mut request).await;
-            let head =
-                "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-            let _ = socket.write_all([head, stream].concat().as_bytes()).await;
+            let _ = socket.write_all([head, body].concat().as_bytes()).await;
         }
     });
     address
+}
+
+/// A configuration with that upstream for every model.
+fn config_of(address: SocketAddr, repair_streams: bool) -> GatewayConfig {
+    let mut config = config();
+    let url = format!("http://{address}/v1");
+    let upstream = single_upstream("own", Format::OpenaiChat, Some(&url), UpstreamKey::None);
+    let upstream = Arc::new(upstream.expect("an upstream"));
+    config.routes = vec![Arc::new(ModelRoute {
+        model: "*".into(),
+        upstream: upstream.clone(),
+        agent: None,
+        upstream_model: None,
+        guard: GuardConfig { repair_streams, ..GuardConfig::default() },
+        context_window: None,
+        fallbacks: Vec::new(),
+    })];
+    config.upstreams = vec![upstream];
+    config
+}
+
+#[tokio::test]
+async fn a_forwarded_body_keeps_its_encoding() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+                        content-encoding: gzip\r\ncontent-length: 6\r\nconnection: close\r\n\r\n";
+    let server = Server::start(config_of(upstream_with_head(HEAD, "packed").await, false)).await;
+    let answer = chat(&server, "/v1/embeddings", &json!({ "model": "m", "input": "x" })).await;
+    assert_eq!((answer.status, answer.header("content-encoding")), (200, "gzip"), "{answer:?}");
+    assert!(answer.body.contains("packed"), "{answer:?}");
+    server.end().await;
 }
 
 #[tokio::test]
@@ -142,21 +217,7 @@ async fn a_route_repairs_calls_of_its_streams_only_if_it_should() {
     );
     let address = upstream(STREAM).await;
     for repair_streams in [false, true] {
-        let mut config = config();
-        let url = format!("http://{address}/v1");
-        let upstream = single_upstream("own", Format::OpenaiChat, Some(&url), UpstreamKey::None);
-        let upstream = Arc::new(upstream.expect("an upstream"));
-        config.routes = vec![Arc::new(ModelRoute {
-            model: "*".into(),
-            upstream: upstream.clone(),
-            agent: None,
-            upstream_model: None,
-            guard: GuardConfig { repair_streams, ..GuardConfig::default() },
-            context_window: None,
-            fallbacks: Vec::new(),
-        })];
-        config.upstreams = vec![upstream];
-        let server = Server::start(config).await;
+        let server = Server::start(config_of(address, repair_streams)).await;
         let body = json!({ "model": "m", "stream": true, "messages": [{ "role": "user", "content": "hi" }] });
         let answer = chat(&server, "/v1/chat/completions", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.body);

@@ -53,6 +53,26 @@ impl LocalBody for Option<Bytes> {
     }
 }
 
+/// A body whose start was read already.
+struct StartedBody {
+    start: Option<Bytes>,
+    /// The error after the start.
+    end: Option<HttpError>,
+    rest: IncomingBody,
+}
+
+impl LocalBody for StartedBody {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, HttpError>>> {
+        if let Some(start) = self.start.take().filter(|start| !start.is_empty()) {
+            return Poll::Ready(Some(Ok(start)));
+        }
+        match self.end.take() {
+            Some(error) => Poll::Ready(Some(Err(error))),
+            None => self.rest.poll_next(context),
+        }
+    }
+}
+
 impl IncomingBody {
     /// A reply of the built-in model: its chunks, each after its delay.
     pub fn from_script(response: foxwedge_scripted::ScriptedResponse) -> IncomingBody {
@@ -67,6 +87,23 @@ impl IncomingBody {
     /// A complete reply.
     pub fn from_bytes(bytes: Bytes) -> IncomingBody {
         IncomingBody::from_local(Some(bytes))
+    }
+
+    /// Reads a body that has at most `max_bytes` bytes. Any other body is returned, with all of its
+    /// bytes still to be read.
+    pub async fn read_short(mut self, max_bytes: usize) -> Result<Bytes, IncomingBody> {
+        let mut start = BytesMut::new();
+        let end = loop {
+            match self.next().await {
+                None => return Ok(start.freeze()),
+                Some(Err(error)) => break Some(error),
+                Some(Ok(more)) => start.extend_from_slice(&more),
+            }
+            if start.len() > max_bytes {
+                break None;
+            }
+        };
+        Err(IncomingBody::from_local(StartedBody { start: Some(start.freeze()), end, rest: self }))
     }
 
     /// Fails the body if no bytes arrive for `idle`.

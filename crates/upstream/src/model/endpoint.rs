@@ -262,14 +262,7 @@ impl ModelEndpoint {
 
     /// Sets the profile and the window that belong to its name and format.
     fn with_model_defaults(mut self) -> ModelEndpoint {
-        let (upstream, wire) = (&self.upstream, self.about.wire);
-        let profile =
-            upstream.profile.or_else(|| profile_by_name(upstream, wire, &self.about.name));
-        self.about.profile = profile.unwrap_or(Profile::for_format(wire));
-        if upstream.profile.is_none() && profile.is_some() {
-            // The repair reads the profile from the upstream.
-            self.upstream_mut().profile = profile;
-        }
+        self.about.profile = self.upstream.profile(self.about.wire, &self.about.name);
         if self.about.window.is_none() {
             self.about.window = models::find_model(&self.about.name).map(|known| known.window);
         }
@@ -337,26 +330,6 @@ impl ChatModel for ModelEndpoint {
             Ok((request, stream)) => EndpointStream::new(endpoint_request(request, stream)),
             Err(error) => EndpointStream::failed(endpoint_request(request, true), error),
         })
-    }
-}
-
-/// The profile where none is configured: OpenAI-compatible providers with other rules are known by
-/// their hosts and the names of their models.
-fn profile_by_name(upstream: &UpstreamConfig, format: Format, model: &str) -> Option<Profile> {
-    let host = match &upstream.transport {
-        UpstreamTransport::Network(target) => &*target.host,
-        UpstreamTransport::Scripted | UpstreamTransport::Agent => "",
-    };
-    let named = |name: &str| model.to_ascii_lowercase().contains(name) || host.contains(name);
-    match format {
-        Format::OpenaiChat if named("deepseek") => Some(Profile::Deepseek),
-        Format::OpenaiChat if named("mistral") => Some(Profile::Mistral),
-        Format::OpenaiChat
-        | Format::OpenaiResponses
-        | Format::Anthropic
-        | Format::Gemini
-        | Format::Bedrock
-        | Format::GeminiInteractions => None,
     }
 }
 

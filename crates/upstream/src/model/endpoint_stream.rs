@@ -14,7 +14,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use foxwedge_core::{ErrorExplanation, Format, Policy};
+use foxwedge_core::{ErrorExplanation, Policy};
 use foxwedge_formats::stream::StreamLimits;
 use foxwedge_tools::ToolFuture;
 use http::{HeaderMap, StatusCode, header};
@@ -26,7 +26,7 @@ use super::{
 };
 
 use crate::{
-    RejectionClass, RepairedRetry, UpstreamConfig,
+    RefusedRequest, RejectionClass, RepairedRetry, UpstreamConfig,
     http::{HttpClient, HttpError, IncomingBody},
     repair_for_retry,
     send::{
@@ -293,7 +293,7 @@ impl EndpointRequest {
             let repair = repair.filter(|_| repaired.is_none());
             let body = repaired.unwrap_or_else(|| request.body().clone());
             let mut observer =
-                EndpointObserver { upstream: &upstream, repair, format: about.wire, progress };
+                EndpointObserver { upstream: &upstream, repair, about: &about, progress };
             let response =
                 send_with_retry(&client, upstream_request, body, plan, &mut observer).await;
             response.map_err(|(error, _)| error)
@@ -308,7 +308,7 @@ const USER_AGENT: &str = concat!("foxwedge/", env!("CARGO_PKG_VERSION"));
 struct EndpointObserver<'a> {
     upstream: &'a UpstreamConfig,
     repair: Option<Policy>,
-    format: Format,
+    about: &'a ModelDescription,
     progress: SharedProgress,
 }
 
@@ -322,10 +322,11 @@ impl AttemptObserver for EndpointObserver<'_> {
         sent: &Bytes,
         explanation: &ErrorExplanation<'_>,
     ) -> Option<Bytes> {
-        let profile = self.upstream.profile(self.format);
+        let ModelDescription { name: model, wire, profile, .. } = self.about;
+        let refused = RefusedRequest { body: sent, format: *wire, profile: *profile, model };
         let RepairedRetry { body, check_options, changes } =
-            repair_for_retry(sent, self.format, profile, self.repair?, explanation)?;
-        let request = ValidRequest::validate(body, self.format, &check_options).ok()?;
+            repair_for_retry(refused, self.repair?, explanation)?;
+        let request = ValidRequest::validate(body, *wire, &check_options).ok()?;
         let mut progress = lock_progress(&self.progress);
         progress.deltas.push_back(ReplyDelta::Repaired(changes));
         progress.repaired = Some(request.body().clone());
@@ -337,7 +338,7 @@ impl AttemptObserver for EndpointObserver<'_> {
         let (pause, why): (Duration, String) = match cause {
             RetryCause::Repaired => return,
             RetryCause::ProviderError { pause, status, body } => {
-                (pause, failure::refusal_error(status, body, self.format, upstream).message)
+                (pause, failure::refusal_error(status, body, self.about.wire, upstream).message)
             }
             RetryCause::Unreachable { pause, error } => (pause, unreachable_error(error).message),
         };

@@ -73,6 +73,8 @@ pub(super) fn request_headers(request: UpstreamRequest<'_>, attempt: u32) -> Hea
         (false, _) => "application/json",
     };
     out.insert(header::ACCEPT, HeaderValue::from_static(accept));
+    // Replies are read, and not decompressed.
+    out.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if request.format == Format::Anthropic && !out.contains_key("anthropic-version") {
         out.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
     }

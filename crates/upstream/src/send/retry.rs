@@ -5,19 +5,24 @@
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use foxwedge_core::ErrorExplanation;
+use foxwedge_core::{ErrorExplanation, Format};
+use foxwedge_formats::{
+    model::{ModelResponse, ProviderErrorKind, decode_reply},
+    text,
+};
 use http::{HeaderMap, StatusCode};
 
 use super::{
-    RetryPolicy, UpstreamRequest,
+    RetryPolicy, UpstreamOperation, UpstreamRequest,
     budget::{RetryBudget, RetryPermit},
+    headers::is_stream,
     retry_after,
     retry_policy::{RetryDecision, UpstreamTries},
     send_once,
 };
 use crate::{
     RejectionClass, classify_rejection,
-    http::{HttpClient, HttpError, HttpErrorKind, HttpStage, IncomingBody},
+    http::{HttpClient, HttpError, HttpErrorKind, HttpResponse, HttpStage, IncomingBody},
 };
 
 /// The target of the `tracing` events of this module. They hold names from the configuration and
@@ -26,6 +31,9 @@ const TARGET: &str = "foxwedge::upstream";
 
 /// Maximum bytes of an error body that are read.
 const MAX_ERROR_BODY: usize = 1 << 20;
+
+/// Maximum bytes of a complete reply that may be an error.
+const MAX_EMBEDDED_ERROR: usize = 64 << 10;
 
 /// The response of an upstream.
 pub enum UpstreamResponse {
@@ -120,13 +128,24 @@ pub async fn send_with_retry(
         let attempt = policy.next_attempt();
         let (failure, decision) = match send_once(client, sending, body.clone(), attempt).await {
             Ok(reply) => {
-                observer.attempt_finished(Some(reply.status));
-                let (status, headers) = (reply.status, reply.headers);
-                if status.is_success() {
-                    return Ok(UpstreamResponse::Reply { status, headers, body: reply.body });
-                }
-                // A truncated error body is still an error.
-                let error_body = reply.body.read_all(MAX_ERROR_BODY).await.unwrap_or_default();
+                let HttpResponse { status, headers, body: reply_body } = reply;
+                let (status, error_body) =
+                    match embedded_error(sending, status, &headers, reply_body).await {
+                        Ok(error) => error,
+                        Err(reply_body) if status.is_success() => {
+                            observer.attempt_finished(Some(status));
+                            return Ok(UpstreamResponse::Reply {
+                                status,
+                                headers,
+                                body: reply_body,
+                            });
+                        }
+                        // A truncated error body is still an error.
+                        Err(error_body) => {
+                            (status, error_body.read_all(MAX_ERROR_BODY).await.unwrap_or_default())
+                        }
+                    };
+                observer.attempt_finished(Some(status));
                 if is_refusal(status)
                     && let Some((repaired_body, code)) =
                         repair_refused(&body, &error_body, repaired, observer)
@@ -214,6 +233,51 @@ impl RetryableFailure {
             }
             RetryableFailure::Unreachable(error) => Err((error, tries)),
         }
+    }
+}
+
+/// The status and the body of an error that came with the status of a success, as routers send the
+/// errors of their providers; else the body, still to be read.
+async fn embedded_error(
+    sending: UpstreamRequest<'_>,
+    status: StatusCode,
+    headers: &HeaderMap,
+    body: IncomingBody,
+) -> Result<(StatusCode, Bytes), IncomingBody> {
+    if !status.is_success()
+        || is_stream(headers)
+        || sending.operation != UpstreamOperation::Generate
+        || body.remaining_length().is_some_and(|length| length > MAX_EMBEDDED_ERROR as u64)
+    {
+        return Err(body);
+    }
+    let bytes = body.read_short(MAX_EMBEDDED_ERROR).await?;
+    match failure_of(&bytes, sending.format) {
+        Some(kind) => Ok((embedded_status(kind), bytes)),
+        None => Err(IncomingBody::from_bytes(bytes)),
+    }
+}
+
+fn failure_of(body: &[u8], format: Format) -> Option<ProviderErrorKind> {
+    let source = text(body).ok().filter(|source| source.contains("\"error\""))?;
+    match decode_reply(source, format).ok()?.outcome {
+        ModelResponse::Error(failure) => Some(failure.kind),
+        ModelResponse::Reply(_) => None,
+    }
+}
+
+/// The status of an error that came without one.
+pub fn embedded_status(kind: ProviderErrorKind) -> StatusCode {
+    match kind {
+        ProviderErrorKind::InvalidRequest => StatusCode::BAD_REQUEST,
+        ProviderErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
+        ProviderErrorKind::Permission => StatusCode::FORBIDDEN,
+        ProviderErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ProviderErrorKind::RateLimit => StatusCode::TOO_MANY_REQUESTS,
+        ProviderErrorKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+        ProviderErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ProviderErrorKind::Server => StatusCode::BAD_GATEWAY,
     }
 }
 

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use foxwedge_core::Format;
-use foxwedge_upstream::model::{ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason};
+use foxwedge_core::{Format, Policy, Profile, explain};
+use foxwedge_upstream::{
+    RefusedRequest,
+    model::{ChatModel as _, ModelEndpoint, ReplyDelta, ReplyStopReason},
+    repair_for_retry,
+};
 use tokio::time::timeout;
 
 use crate::conversation::{Conversation, message_content, read_reply};
@@ -188,4 +192,43 @@ async fn a_whole_reply_equals_a_streamed_one() {
         let (_, calls) = message_content(&whole.message.expect("a message"), wire);
         assert_eq!(calls.len(), 2, "{wire:?}");
     }
+}
+
+#[test]
+fn a_repair_after_a_refusal_follows_the_provider_and_the_rules_of_the_error() {
+    let long = "call_of_more_than_nine_letters";
+    let chat = |id: &str, result: &str| {
+        let call = format!(
+            r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#
+        );
+        let messages = format!(
+            r#"{{"role":"user","content":"x"}},{{"role":"assistant","content":"","tool_calls":[{call}]}}{result}"#
+        );
+        format!(r#"{{"model":"m","messages":[{messages},{{"role":"user","content":"y"}}]}}"#)
+    };
+    let result = |id: &str| format!(r#",{{"role":"tool","tool_call_id":"{id}","content":"A"}}"#);
+    let repair = |body: String, error: &str| {
+        let body = body.into();
+        let (format, profile) = (Format::OpenaiChat, Profile::OpenaiChat);
+        let refused = RefusedRequest { body: &body, format, profile, model: "m" };
+        let explanation = explain(error).expect("a known error");
+        let repaired = repair_for_retry(refused, Policy::default(), &explanation)?;
+        Some(String::from_utf8(repaired.body.to_vec()).expect("text"))
+    };
+    let unanswered = "An assistant message with 'tool_calls' must be followed by tool messages \
+                      responding to each 'tool_call_id'.";
+    let repaired = repair(chat(long, ""), unanswered).expect("a repair");
+    assert_eq!(repaired.matches(long).count(), 2, "{repaired}");
+    // Nothing is unanswered here, so no other rule takes its place.
+    assert_eq!(repair(chat(long, &result(long)), unanswered), None);
+    let mistral = "Tool call id was call_of_more_than_nine_letters but must be a-z, A-Z, 0-9, \
+                   with a length of 9.";
+    let repaired = repair(chat(long, &result(long)), mistral).expect("a repair");
+    assert!(!repaired.contains(long), "{repaired}");
+    // Anthropic's ids may be long.
+    let anthropic = "messages.1.content.0.tool_use.id: String should match pattern \
+                     '^[a-zA-Z0-9_-]+$'";
+    let dotted = "functions.get:0_of_a_long_name";
+    let repaired = repair(chat(dotted, &result(dotted)), anthropic).expect("a repair");
+    assert!(!repaired.contains(dotted), "{repaired}");
 }

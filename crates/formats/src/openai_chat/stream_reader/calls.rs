@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use foxwedge_core::CallFamily;
 
 use crate::{
-    conversation::{JsonText, LossKind},
+    conversation::{JsonText, LossKind, ProviderError, ProviderErrorKind},
     event::{
         BlockStart,
         emitter::EventEmitter,
@@ -172,11 +172,17 @@ impl ChatCallAssembler {
     }
 
     /// Ends the calls without closing their blocks: whether they are complete depends on the stop
-    /// reason.
-    pub(super) fn finish(&mut self, emitter: &mut EventEmitter<'_>) {
+    /// reason. Without a call that has no name the reply would be another one, so it fails unless
+    /// it was cut off.
+    pub(super) fn finish(&mut self, is_cut_off: bool, emitter: &mut EventEmitter<'_>) {
         self.newest.clear();
-        for _ in self.calls.drain(..).filter(ChatCall::is_nameless) {
+        let nameless = self.calls.drain(..).filter(ChatCall::is_nameless).count();
+        for _ in 0..nameless {
             emitter.skip(LossKind::Unknown, "a call without a name was left out");
+        }
+        if nameless > 0 && !is_cut_off {
+            let message = "the provider sent a call without the name of its tool".into();
+            emitter.fail(ProviderError { kind: ProviderErrorKind::Server, message, code: None });
         }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn draw(loaded: &LoadedConfig) -> String {
     let rows: Vec<_> = upstreams.iter().map(|upstream| upstream_row(loaded, upstream)).collect();
     text.push_str(&align_columns("  ", &rows));
     text.push_str(&format!("\n{}\n", paint(BOLD, localize("routes"))));
-    let rows: Vec<_> = routes.iter().map(|route| route_row(route, &loaded.config)).collect();
+    let rows: Vec<_> = routes.iter().flat_map(|route| route_rows(route, &loaded.config)).collect();
     text.push_str(&align_columns("  ", &rows));
     let rows = changed_settings(loaded);
     if !rows.is_empty() {
@@ -126,6 +126,16 @@ fn upstream_row(loaded: &LoadedConfig, upstream: &UpstreamConfig) -> [String; 4]
         },
     };
     [upstream.name.to_string(), clean(&address), formats.join(", "), key]
+}
+
+/// A route, and its fallbacks in their order.
+fn route_rows(route: &ModelRoute, config: &GatewayConfig) -> Vec<[String; 3]> {
+    let fallbacks = route.fallbacks.iter().map(|fallback| {
+        let [_, upstream, notes] = route_row(fallback, config);
+        let notes = if notes.is_empty() { String::new() } else { format!(", {notes}") };
+        [String::new(), upstream, format!("fallback{notes}")]
+    });
+    [route_row(route, config)].into_iter().chain(fallbacks).collect()
 }
 
 /// A route: model, upstream, and settings that differ from the gateway's.

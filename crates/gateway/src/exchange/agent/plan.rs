@@ -188,7 +188,7 @@ fn guard_history(
         GuardMode::Off | GuardMode::Observe | GuardMode::Fix => GuardMode::Fix,
     };
     let source = text(body).map_err(|error| unreadable_body_error(body, &error))?;
-    let options = outline_options(profile_of(&route, from, prepared.format));
+    let options = outline_options(profile_of(&route, &prepared.model, from, prepared.format));
     let reading =
         read(source, from, options).map_err(|error| unreadable_body_error(body, &error))?;
     let input = GuardInput {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use foxwedge_formats::{
     convert, digest,
-    model::{self, ModelResponse, ProviderErrorKind, decode_reply},
+    model::{self, ModelResponse, decode_reply},
     stream::{self, CollectedEnding, event::ReplyHead, write_stream},
 };
 use http::{HeaderMap, StatusCode};
@@ -15,7 +15,10 @@ use crate::{
     record::ReplyCompletion,
     session::{CachedReply, list_headers},
 };
-use foxwedge_upstream::{http::IncomingBody, send::is_stream};
+use foxwedge_upstream::{
+    http::IncomingBody,
+    send::{embedded_status, is_stream},
+};
 
 /// A complete reply, as the client gets it.
 pub(super) struct FullReply {
@@ -99,6 +102,7 @@ fn convert_body(
     let (from, to) = (prepared.format, reply.request.endpoint.format());
     let options = || convert::ConversionOptions {
         model: (from != to || !is_stream).then(|| prepared.requested_model.to_string()),
+        reply_id: prepared.reply_id.as_deref().map(str::to_owned),
         renamed_tools: prepared.guarded.names.clone(),
         seed: reply.request.id.to_string(),
         created: Some(unix_seconds()),
@@ -124,7 +128,7 @@ fn convert_body(
             on_reply(reply);
             None
         }
-        ModelResponse::Error(error) => Some(error_status(error.kind)),
+        ModelResponse::Error(error) => Some(embedded_status(error.kind)),
     };
     if !prepared.stream || error_status.is_some() {
         return Some(ConvertedBody { body, error_status });
@@ -136,19 +140,4 @@ fn convert_body(
         ..stream::StreamOptions::default()
     };
     Some(ConvertedBody { body: write_stream(&outcome, to, options).0.into(), error_status })
-}
-
-/// The status of an error that came without one.
-fn error_status(kind: ProviderErrorKind) -> StatusCode {
-    match kind {
-        ProviderErrorKind::InvalidRequest => StatusCode::BAD_REQUEST,
-        ProviderErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
-        ProviderErrorKind::Permission => StatusCode::FORBIDDEN,
-        ProviderErrorKind::NotFound => StatusCode::NOT_FOUND,
-        ProviderErrorKind::RateLimit => StatusCode::TOO_MANY_REQUESTS,
-        ProviderErrorKind::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
-        ProviderErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        ProviderErrorKind::Server => StatusCode::BAD_GATEWAY,
-    }
 }

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use super::{stream_repair::StreamRepair, unix_seconds};
 use crate::{
-    BodyError, GatewayRequest,
+    ApiErrorKind, BodyError, GatewayRequest,
     body::BodyStream,
     exchange::{EngineShared, ReplyInFlight, prepare::RoutedRequest},
     metrics::Metrics,
@@ -163,7 +163,9 @@ impl ResponseRelay {
         };
         if completion == ReplyCompletion::Cut {
             let id = collection.as_ref().and_then(|collection| collection.reply.id.as_deref());
-            out = cut_off_events(self.to, self.sent_events(), id.unwrap_or_default()).into_bytes();
+            let number = self.next_event_number();
+            let end = StreamCut::Upstream;
+            out = end.events(self.to, number, id.unwrap_or_default()).into_bytes();
         }
         self.keep_sent(&out);
         self.commit_reply(work, collection, completion);
@@ -235,13 +237,20 @@ impl ResponseRelay {
     fn stop(&mut self) -> Bytes {
         let Some(work) = self.in_flight.take() else { return Bytes::new() };
         work.recording.stop();
-        cut_off_events(self.to, self.sent_events(), "").into()
+        StreamCut::Stopped.events(self.to, self.next_event_number(), "").into()
     }
 
-    /// About how many events the client has received.
-    fn sent_events(&self) -> usize {
-        let count_events = |sent: &Vec<u8>| sent.windows(2).filter(|pair| *pair == b"\n\n").count();
-        self.sent.as_ref().map_or(MAX_CACHED_BYTES, count_events)
+    /// A number that is higher than those of all events that the client has received.
+    fn next_event_number(&self) -> usize {
+        const KEY: &[u8] = b"\"sequence_number\":";
+        let Some(sent) = &self.sent else { return MAX_CACHED_BYTES };
+        let events = memchr::memmem::find_iter(sent, b"\n\n").count();
+        let last = memchr::memmem::rfind(sent, KEY).and_then(|at| {
+            let digits = sent.get(at + KEY.len()..)?.trim_ascii_start();
+            let end = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+            std::str::from_utf8(digits.get(..end)?).ok()?.parse::<usize>().ok()
+        });
+        last.map_or(events, |last| events.max(last.saturating_add(1)))
     }
 }
 
@@ -256,45 +265,87 @@ fn converter_options(
         limits,
         head: ReplyHead { created: Some(unix_seconds()), ..ReplyHead::default() },
         model: Some(prepared.requested_model.to_string()),
+        reply_id: prepared.reply_id.as_deref().map(str::to_owned),
         renamed_tools: prepared.guarded.names.clone(),
     }
 }
 
-/// The events for a client when its stream is incomplete.
-fn cut_off_events(format: Format, events: usize, id: &str) -> String {
-    const MESSAGE: &str = "the upstream's reply was interrupted";
-    let error = json!({ "message": MESSAGE, "type": "server_error", "param": null, "code": "upstream_cut" });
-    match format {
-        Format::OpenaiChat => format!("\n\ndata: {}\n\n", json!({ "error": error })),
-        // Some clients read the event type, some an `error` object, and some the last event of a
-        // response.
-        Format::OpenaiResponses => {
-            let first = json!({
-                "type": "error", "sequence_number": events, "code": "upstream_cut",
-                "message": MESSAGE, "param": null, "error": error,
-            });
-            let last = json!({
-                "type": "response.failed", "sequence_number": events + 1,
-                "response": {
-                    "id": id, "object": "response", "status": "failed", "output": [],
-                    "error": { "code": "server_error", "message": MESSAGE },
-                },
-            });
-            format!("\n\nevent: error\ndata: {first}\n\nevent: response.failed\ndata: {last}\n\n")
+/// Why a stream ends before its reply is complete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StreamCut {
+    /// The upstream broke off.
+    Upstream,
+    /// The run was stopped.
+    Stopped,
+}
+
+impl StreamCut {
+    fn message(self) -> &'static str {
+        match self {
+            StreamCut::Upstream => "the upstream's reply was interrupted",
+            StreamCut::Stopped => "the run was stopped",
         }
-        Format::GeminiInteractions => {
-            let error = json!({ "message": MESSAGE, "code": "upstream_cut" });
-            let event = json!({ "event_type": "error", "error": error });
-            format!("\n\nevent: error\ndata: {event}\n\n")
+    }
+
+    fn code(self) -> &'static str {
+        match self {
+            StreamCut::Upstream => "upstream_cut",
+            StreamCut::Stopped => "run_stopped",
         }
-        Format::Gemini => {
-            let error = json!({ "code": 502, "message": MESSAGE, "status": "UNAVAILABLE" });
-            format!("\n\ndata: {}\n\n", json!({ "error": error }))
+    }
+
+    /// The error kind that the formats write.
+    fn kind(self) -> ApiErrorKind {
+        match self {
+            StreamCut::Upstream => ApiErrorKind::Upstream,
+            StreamCut::Stopped => ApiErrorKind::Conflict,
         }
-        Format::Anthropic | Format::Bedrock => {
-            let error = json!({ "type": "api_error", "message": MESSAGE });
-            let event = json!({ "type": "error", "error": error });
-            format!("\n\nevent: error\ndata: {event}\n\n")
+    }
+
+    /// The events for the client. `number` is the first free number of an event.
+    fn events(self, format: Format, number: usize, id: &str) -> String {
+        let (message, code, kind) = (self.message(), self.code(), self.kind());
+        let openai_type = kind.openai_type();
+        let error = json!({ "message": message, "type": openai_type, "param": null, "code": code });
+        match format {
+            Format::OpenaiChat => format!("\n\ndata: {}\n\n", json!({ "error": error })),
+            // Some clients read the event type, some an `error` object, and some the last event of
+            // a response.
+            Format::OpenaiResponses => {
+                let first = json!({
+                    "type": "error", "sequence_number": number, "code": code,
+                    "message": message, "param": null, "error": error,
+                });
+                let code = match self {
+                    StreamCut::Upstream => "server_error",
+                    StreamCut::Stopped => code,
+                };
+                let last = json!({
+                    "type": "response.failed", "sequence_number": number + 1,
+                    "response": {
+                        "id": id, "object": "response", "status": "failed", "output": [],
+                        "error": { "code": code, "message": message },
+                    },
+                });
+                format!(
+                    "\n\nevent: error\ndata: {first}\n\nevent: response.failed\ndata: {last}\n\n"
+                )
+            }
+            Format::GeminiInteractions => {
+                let error = json!({ "message": message, "code": code });
+                let event = json!({ "event_type": "error", "error": error });
+                format!("\n\nevent: error\ndata: {event}\n\n")
+            }
+            Format::Gemini => {
+                let (status, name) = (kind.status().as_u16(), kind.google_status());
+                let error = json!({ "code": status, "message": message, "status": name });
+                format!("\n\ndata: {}\n\n", json!({ "error": error }))
+            }
+            Format::Anthropic | Format::Bedrock => {
+                let error = json!({ "type": kind.anthropic_type(), "message": message });
+                let event = json!({ "type": "error", "error": error });
+                format!("\n\nevent: error\ndata: {event}\n\n")
+            }
         }
     }
 }

@@ -18,44 +18,47 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A reply that is sent as it is.
 #[derive(Clone)]
-pub(super) struct CannedReply {
-    pub(super) status: u16,
-    pub(super) content_type: &'static str,
-    pub(super) body: Vec<u8>,
+pub(crate) struct CannedReply {
+    pub(crate) status: u16,
+    pub(crate) content_type: &'static str,
+    /// More headers, each with its line end.
+    pub(crate) headers: &'static str,
+    pub(crate) body: Vec<u8>,
 }
 
 impl CannedReply {
-    pub(super) fn json(status: u16, body: &str) -> CannedReply {
-        CannedReply { status, content_type: "application/json", body: body.into() }
+    pub(crate) fn json(status: u16, body: &str) -> CannedReply {
+        let content_type = "application/json";
+        CannedReply { status, content_type, headers: "", body: body.into() }
     }
 
-    pub(super) fn stream(body: &str) -> CannedReply {
+    pub(crate) fn stream(body: &str) -> CannedReply {
         CannedReply { content_type: "text/event-stream", ..CannedReply::json(200, body) }
     }
 
-    pub(super) fn bytes(body: &[u8]) -> CannedReply {
+    pub(crate) fn bytes(body: &[u8]) -> CannedReply {
         CannedReply { body: body.to_vec(), ..CannedReply::json(200, "") }
     }
 }
 
 /// A request that was received.
-pub(super) struct CloudRequest {
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
+pub(crate) struct CloudRequest {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
     /// The JSON of the body; a string if it is a form.
-    pub(super) body: Value,
+    pub(crate) body: Value,
 }
 
 /// A running provider.
-pub(super) struct CloudProvider {
-    pub(super) url: String,
+pub(crate) struct CloudProvider {
+    pub(crate) url: String,
     requests: Mutex<mpsc::UnboundedReceiver<CloudRequest>>,
     task: JoinHandle<()>,
 }
 
 impl CloudProvider {
     /// Starts a provider that sends each reply once, on a connection of its own.
-    pub(super) async fn start(replies: Vec<CannedReply>) -> CloudProvider {
+    pub(crate) async fn start(replies: Vec<CannedReply>) -> CloudProvider {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let (sender, requests) = mpsc::unbounded_channel();
@@ -69,7 +72,7 @@ impl CloudProvider {
     }
 
     /// The next request.
-    pub(super) async fn next(&self) -> CloudRequest {
+    pub(crate) async fn next(&self) -> CloudRequest {
         let mut requests = self.requests.lock().await;
         timeout(TIMEOUT, requests.recv()).await.expect("a request in time").expect("a request")
     }
@@ -89,11 +92,11 @@ async fn serve_once(mut stream: TcpStream, reply: CannedReply) -> CloudRequest {
             break request;
         }
     };
-    let CannedReply { status, content_type, body } = reply;
+    let CannedReply { status, content_type, headers, body } = reply;
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status} Status\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\
-         connection: close\r\n\r\n"
+         connection: close\r\n{headers}\r\n"
     );
     stream.write_all(&[head.as_bytes(), &body].concat()).await.expect("it goes out");
     request
@@ -119,7 +122,7 @@ fn parse(bytes: &[u8]) -> Option<CloudRequest> {
 }
 
 /// Checks the form with which a service account asks for a token, and its signature.
-pub(super) fn check_assertion(request: &CloudRequest, url: &str) {
+pub(crate) fn check_assertion(request: &CloudRequest, url: &str) {
     assert_eq!(request.headers["content-type"], "application/x-www-form-urlencoded");
     let form = request.body.as_str().expect("a form");
     let start = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=";

@@ -190,7 +190,6 @@ fn a_call_waits_for_its_name() {
             r#"{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{\"x\":"}}]}"#,
             r#"{"tool_calls":[{"index":0,"function":{"arguments":"1"}}]}"#,
             r#"{"tool_calls":[{"index":0,"function":{"name":"look","arguments":"}"}}]}"#,
-            r#"{"tool_calls":[{"index":1,"id":"b","function":{"arguments":"{}"}}]}"#,
         ],
         "tool_calls",
         r#"
@@ -200,10 +199,23 @@ fn a_call_waits_for_its_name() {
         open 1 call a look
         more 1 "{\"x\":1"
         more 1 "}"
-        skip unknown: a call without a name was left out
         stop ToolCalls
         "#,
     );
+}
+
+#[test]
+fn a_call_whose_name_never_comes_is_a_failure_unless_it_was_cut_off() {
+    let nameless = r#"{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"{}"}}]}"#;
+    let start = "start chatcmpl-1 gpt-5 1700000000\n\
+                 skip unknown: a call without a name was left out\n";
+    let failed = "failed Server -: the provider sent a call without the name of its tool";
+    for (end, expected) in
+        [("tool_calls", failed), ("stop", failed), ("length", "stop Length\nend")]
+    {
+        let expected = format!("{start}{expected}");
+        check(Format::OpenaiChat, &deltas(&[nameless], end), &expected);
+    }
 }
 
 #[test]

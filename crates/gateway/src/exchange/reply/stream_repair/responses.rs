@@ -16,6 +16,8 @@ pub(super) struct ResponsesRepair {
     pub(super) calls: ReplyCalls,
     /// The end of arguments that need a repair: the frame, and its value.
     ended: Option<(Vec<u8>, Value)>,
+    /// How many events were added. The numbers of later ones are higher by that.
+    added: u64,
 }
 
 /// Whether a call was cut off.
@@ -27,7 +29,7 @@ enum CallState {
 
 impl ResponsesRepair {
     pub(super) fn new(seed: &str) -> ResponsesRepair {
-        ResponsesRepair { calls: ReplyCalls::new(seed, "call_"), ended: None }
+        ResponsesRepair { calls: ReplyCalls::new(seed, "call_"), ended: None, added: 0 }
     }
 
     pub(super) fn is_relevant(&self, raw: &[u8]) -> bool {
@@ -36,8 +38,25 @@ impl ResponsesRepair {
 
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
         self.calls.release(out);
-        if let Some((raw, _)) = self.ended.take() {
-            out.extend(raw);
+        if let Some((raw, mut value)) = self.ended.take() {
+            self.renumber(&mut value);
+            self.write(&raw, &value, false, out);
+        }
+    }
+
+    /// Corrects the number of an event that was sent.
+    fn renumber(&self, value: &mut Value) {
+        if let Some(number) = value["sequence_number"].as_u64().filter(|_| self.added > 0) {
+            value["sequence_number"] = (number + self.added).into();
+        }
+    }
+
+    /// Writes an event: as it came, unless it or its number was changed.
+    fn write(&self, raw: &[u8], value: &Value, is_changed: bool, out: &mut Vec<u8>) {
+        let is_renumbered = self.added > 0 && value["sequence_number"].is_u64();
+        match is_changed || is_renumbered {
+            true => write_frame(raw, value, out),
+            false => out.extend_from_slice(raw),
         }
     }
 
@@ -61,7 +80,10 @@ impl ResponsesRepair {
                         true
                     }
                     FragmentOutcome::Held => {
-                        self.calls.hold(call, raw, value, "/delta".to_owned());
+                        self.renumber(&mut value);
+                        let mut frame = Vec::with_capacity(raw.len());
+                        self.write(raw, &value, false, &mut frame);
+                        self.calls.hold(call, &frame, value, "/delta".to_owned());
                         return;
                     }
                 }
@@ -84,10 +106,8 @@ impl ResponsesRepair {
                 false
             }
         };
-        match is_changed {
-            true => write_frame(raw, &value, out),
-            false => out.extend_from_slice(raw),
-        }
+        self.renumber(&mut value);
+        self.write(raw, &value, is_changed, out);
     }
 
     /// Repairs the start of a call. Returns whether it changed.
@@ -130,11 +150,13 @@ impl ResponsesRepair {
                 self.complete(call, state, &value, out);
                 let arguments = value["arguments"].as_str().unwrap_or_default();
                 value["arguments"] = ArgumentRepair::whole(arguments).into();
+                self.renumber(&mut value);
                 write_frame(&raw, &value, out);
             }
             _ => {
                 self.calls.release(out);
-                out.extend(raw);
+                self.renumber(&mut value);
+                self.write(&raw, &value, false, out);
             }
         }
     }
@@ -146,9 +168,11 @@ impl ResponsesRepair {
         }
         let Some(rest) = self.calls.complete(call, out) else { return };
         let item = end.get("item_id").or_else(|| end.pointer("/item/id"));
+        let number = end["sequence_number"].as_u64().map(|number| number + self.added);
+        self.added += 1;
         let value = json!({
             "type": "response.function_call_arguments.delta",
-            "sequence_number": end["sequence_number"],
+            "sequence_number": number,
             "item_id": item,
             "output_index": end["output_index"],
             "delta": rest,

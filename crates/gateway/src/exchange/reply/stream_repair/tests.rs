@@ -405,3 +405,30 @@ fn calls_that_share_an_index_get_their_own() {
     let repaired = repair(Format::OpenaiChat, &sent, &mut Numbers(4));
     assert!(is_readable(Format::OpenaiChat, &repaired, 2), "{repaired}");
 }
+
+#[test]
+fn the_numbers_of_events_increase_where_events_are_added() {
+    let mut numbers = Numbers(7);
+    let mut added = 0;
+    for _ in 0..500 {
+        let mut calls = calls(&mut numbers);
+        for call in &mut calls {
+            damage(call, &[], &mut numbers);
+        }
+        let sent = stream(Format::OpenaiResponses, &calls);
+        let mut number = 0;
+        let frames = sent.split_inclusive("\n\n").map(|frame| {
+            number += 1;
+            frame.replacen("{", &format!("{{\"sequence_number\":{number},"), 1)
+        });
+        let repaired = repair(Format::OpenaiResponses, &frames.collect::<String>(), &mut numbers);
+        let data = repaired.lines().filter_map(|line| line.strip_prefix("data: "));
+        let found: Vec<u64> = data
+            .map(|data| serde_json::from_str::<Value>(data).expect("JSON"))
+            .map(|value| value["sequence_number"].as_u64().expect("a number"))
+            .collect();
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{found:?}\n{repaired}");
+        added += found.len() - number;
+    }
+    assert!(added > 0, "no event was added");
+}

@@ -1,0 +1,246 @@
+//! Upstreams that differ from the one whose format they use: ids, models, encodings and errors.
+
+use foxwedge_gateway::{GatewayEndpoint, GatewayEngine};
+use serde_json::{Value, json};
+
+use crate::{
+    clouds::provider::{CannedReply, CloudProvider},
+    stand::{ask, engine},
+};
+
+/// Routes of `m`: to a provider that stores nothing, with these settings.
+fn upstream(provider: &CloudProvider, kind: &str, settings: &str, route: &str) -> String {
+    let url = &provider.url;
+    let base = if kind == "anthropic" { url.clone() } else { format!("{url}/v1") };
+    format!(
+        "[[upstream]]\nname = \"own\"\nkind = \"{kind}\"\nkey = \"none\"\nbase_url = \"{base}\"\n\
+         {settings}\n[[route]]\nmodel = \"m\"\nupstream = \"own\"\n{route}\n"
+    )
+}
+
+fn completion(id: &str, text: &str) -> CannedReply {
+    let message = json!({"role": "assistant", "content": text});
+    let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+    let body = json!({"id": id, "object": "chat.completion", "created": 1, "model": "x",
+        "choices": [choice]});
+    CannedReply::json(200, &body.to_string())
+}
+
+fn chunks(id: &str, text: &str) -> CannedReply {
+    let chunk = |delta: Value, end: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": end});
+        let chunk = json!({"id": id, "object": "chat.completion.chunk", "created": 1,
+            "model": "x", "choices": [choice]});
+        format!("data: {chunk}\n\n")
+    };
+    let body = chunk(json!({"role": "assistant", "content": text}), Value::Null)
+        + &chunk(json!({}), json!("stop"))
+        + "data: [DONE]\n\n";
+    CannedReply::stream(&body)
+}
+
+/// The response object of a reply, streamed or not.
+async fn respond(engine: &GatewayEngine, body: Value) -> Value {
+    let reply = ask(engine, GatewayEndpoint::Responses, &body).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    match reply.body.rsplit("data: ").find(|it| it.contains("\"response.completed\"")) {
+        Some(last) => serde_json::from_str::<Value>(last.trim()).expect("JSON")["response"].clone(),
+        None => reply.json(),
+    }
+}
+
+#[tokio::test]
+async fn equal_reply_ids_of_an_upstream_never_mix_conversations() {
+    for stream in [false, true] {
+        let reply = |text: &str| match stream {
+            false => completion("chatcmpl-7", text),
+            true => chunks("chatcmpl-7", text),
+        };
+        let replies = vec![reply("I know Ada"), reply("I know Bob"), reply("Ada"), reply("Bob")];
+        let provider = CloudProvider::start(replies).await;
+        let engine = engine(&upstream(&provider, "openai-compatible", "", "")).await;
+        let mut ids = Vec::new();
+        for name in ["Ada", "Bob"] {
+            let body = json!({"model": "m", "stream": stream, "input": format!("I am {name}")});
+            let response = respond(&engine, body).await;
+            let id = response["id"].as_str().expect("an id").to_owned();
+            assert!(id.starts_with("resp_"), "{id}");
+            let item = response["output"][0]["id"].clone();
+            ids.push((name, id, item));
+        }
+        assert!(ids[0].1 != ids[1].1 && ids[0].2 != ids[1].2, "{ids:?}");
+        let (_, _) = (provider.next().await, provider.next().await);
+        for (name, id, _) in ids {
+            let next = json!({"model": "m", "stream": stream, "previous_response_id": id,
+                "input": "who am I?"});
+            respond(&engine, next).await;
+            let sent = provider.next().await.body["messages"].to_string();
+            assert!(sent.contains(&format!("I am {name}")), "{sent}");
+            assert!(sent.contains(&format!("I know {name}")), "{sent}");
+        }
+    }
+}
+
+/// A history with a call, as another model made it.
+fn with_call(id: &str) -> Value {
+    json!({"model": "m", "messages": [
+        {"role": "user", "content": "read it"},
+        {"role": "assistant", "content": "", "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": "read", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": id, "name": "read", "content": "A"}]})
+}
+
+#[tokio::test]
+async fn the_rules_are_those_of_the_model_that_is_sent() {
+    let provider = CloudProvider::start(vec![completion("a", "x"), completion("b", "y")]).await;
+    let as_reasoner = "upstream_model = \"deepseek-reasoner\"";
+    let reasoner = engine(&upstream(&provider, "openai-compatible", "", as_reasoner)).await;
+    let reply = ask(&reasoner, GatewayEndpoint::Chat, &with_call("call_1")).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let sent = provider.next().await.body;
+    assert_eq!(sent["model"], "deepseek-reasoner");
+    assert!(sent["messages"][1]["reasoning_content"].is_string(), "{sent}");
+
+    let as_mistral = "upstream_model = \"mistral-large\"";
+    let mistral = engine(&upstream(&provider, "openai-compatible", "", as_mistral)).await;
+    let reply = ask(&mistral, GatewayEndpoint::Chat, &with_call("call_of_more_letters")).await;
+    assert_eq!((reply.status.as_u16(), reply.header("x-foxwedge-action")), (200, "fixed"));
+    let sent = provider.next().await.body;
+    let id = sent["messages"][1]["tool_calls"][0]["id"].as_str().expect("an id").to_owned();
+    assert_eq!((id.len(), &sent["messages"][2]["tool_call_id"]), (9, &json!(id)));
+}
+
+#[tokio::test]
+async fn a_claude_behind_an_alias_has_the_rules_of_its_version() {
+    let route = "[[route]]\nmodel = \"fast\"\nupstream = \"messages\"\n\
+                 upstream_model = \"claude-opus-4-6\"\nmode = \"strict\"\n";
+    let engine = engine(route).await;
+    let body = json!({"model": "fast", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Well"}]});
+    let reply = ask(&engine, GatewayEndpoint::Messages, &body).await;
+    assert_eq!((reply.status.as_u16(), reply.header("x-foxwedge-action")), (400, "rejected"));
+    assert!(reply.header("x-foxwedge-findings").starts_with("FW403"), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn a_repair_after_a_refusal_changes_only_what_the_error_is_about() {
+    let refusal = json!({"error": {"message": "An assistant message with 'tool_calls' must be \
+        followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids \
+        did not have response messages: call_2", "type": "invalid_request_error"}});
+    let provider = CloudProvider::start(vec![CannedReply::json(400, &refusal.to_string())]).await;
+    let engine = engine(&upstream(&provider, "openai-compatible", "", "")).await;
+    // The history is valid, so there is nothing to repair, and certainly no id to rename.
+    let reply = ask(&engine, GatewayEndpoint::Chat, &with_call("call_of_more_letters")).await;
+    assert_eq!(reply.status, 400, "{}", reply.body);
+    assert_eq!(
+        provider.next().await.body["messages"],
+        with_call("call_of_more_letters")["messages"]
+    );
+}
+
+fn embedded(error: Value) -> CannedReply {
+    CannedReply::json(200, &json!({"id": "x", "error": error}).to_string())
+}
+
+#[tokio::test]
+async fn an_error_inside_a_success_is_retried_and_passed_on_with_its_status() {
+    let overloaded = json!({"code": 503, "message": "no instance"});
+    let replies = vec![embedded(overloaded.clone()), completion("a", "done")];
+    let provider = CloudProvider::start(replies).await;
+    let engine = engine(&upstream(&provider, "openai-compatible", "", "")).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+    assert_eq!((reply.status.as_u16(), reply.body.contains("done")), (200, true), "{}", reply.body);
+
+    // Not one that a retry cannot change.
+    let provider =
+        CloudProvider::start(vec![embedded(json!({"code": 402, "message": "pay"}))]).await;
+    let engine = self::engine(&upstream(&provider, "openai-compatible", "", "")).await;
+    let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+    assert_eq!((reply.status.as_u16(), reply.body.contains("pay")), (403, true), "{}", reply.body);
+
+    // A fallback replies in its place.
+    let provider = CloudProvider::start(vec![embedded(overloaded)]).await;
+    let fallback = "[[route]]\nmodel = \"m\"\nupstream = \"messages\"\n\
+                    upstream_model = \"scripted\"\nfallback = true\n";
+    let settings = upstream(&provider, "openai-compatible", "attempts = 1", "") + fallback;
+    let engine = self::engine(&settings).await;
+    let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+    let found = (reply.status.as_u16(), reply.header("x-foxwedge-fallback"));
+    assert_eq!(found, (200, "messages"), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn an_overloaded_anthropic_is_a_server_error_for_clients_of_openai() {
+    let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+        let reply = CannedReply { headers: "retry-after: 7\r\n", ..CannedReply::json(529, error) };
+        let provider = CloudProvider::start(vec![reply]).await;
+        let engine = engine(&upstream(&provider, "anthropic", "attempts = 1", "")).await;
+        let list = if endpoint == GatewayEndpoint::Responses { "input" } else { "messages" };
+        let mut body = json!({"model": "m", "max_tokens": 9});
+        body[list] = json!([{"role": "user", "content": "hi"}]);
+        let reply = ask(&engine, endpoint, &body).await;
+        let (status, kind) = match endpoint {
+            GatewayEndpoint::Messages => (529, "overloaded_error"),
+            _ => (503, "server_error"),
+        };
+        assert_eq!((reply.status.as_u16(), reply.header("retry-after")), (status, "7"));
+        assert_eq!(reply.json()["error"]["type"], kind, "{}", reply.body);
+        assert_eq!(reply.header("x-should-retry"), "");
+    }
+}
+
+#[tokio::test]
+async fn replies_are_asked_for_without_compression_and_a_compressed_one_is_an_error() {
+    let compressed = || CannedReply {
+        headers: "content-encoding: gzip\r\n",
+        ..CannedReply::bytes(b"\x1f\x8b\x08\x00")
+    };
+    let provider = CloudProvider::start(vec![compressed()]).await;
+    let engine = engine(&upstream(&provider, "openai-compatible", "", "")).await;
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
+    assert_eq!(reply.status, 502, "{}", reply.body);
+    assert!(reply.body.contains("compressed"), "{}", reply.body);
+    assert_eq!(provider.next().await.headers["accept-encoding"], "identity");
+}
+
+#[tokio::test]
+async fn a_streamed_call_whose_name_never_comes_is_an_error() {
+    let function = json!({"arguments": "{}"});
+    let call = json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+    let chunk = |delta: Value, end: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": end});
+        format!("data: {}\n\n", json!({"id": "c", "choices": [choice]}))
+    };
+    let stream = chunk(json!({"tool_calls": [call]}), Value::Null)
+        + &chunk(json!({}), json!("tool_calls"))
+        + "data: [DONE]\n\n";
+    let provider = CloudProvider::start(vec![CannedReply::stream(&stream)]).await;
+    let engine = engine(&upstream(&provider, "openai-compatible", "", "")).await;
+    let body = json!({"model": "m", "stream": true, "max_tokens": 9,
+        "messages": [{"role": "user", "content": "hi"}]});
+    let reply = ask(&engine, GatewayEndpoint::Messages, &body).await;
+    assert!(reply.body.contains("event: error"), "{}", reply.body);
+    assert!(reply.body.contains("without the name of its tool"), "{}", reply.body);
+    assert!(!reply.body.contains("message_stop"), "{}", reply.body);
+}
+
+#[tokio::test]
+async fn a_body_that_nests_deeper_than_configured_is_refused() {
+    let engine = engine("[limits]\njson_depth = 6\n").await;
+    let body = |schema: &str| {
+        let body = format!(
+            "{{\"model\":\"scripted\",\"messages\":[{{\"role\":\"user\",\"content\":\"hi\"}}],\
+             \"tools\":[{{\"type\":\"function\",\"function\":{{\"name\":\"f\",\"parameters\":{schema}}}}}]}}"
+        );
+        serde_json::from_str::<Value>(&body).expect("JSON")
+    };
+    let flat = ask(&engine, GatewayEndpoint::Chat, &body("{\"type\":\"object\"}")).await;
+    assert_eq!(flat.status, 200, "{}", flat.body);
+    let deep = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}";
+    let deep = ask(&engine, GatewayEndpoint::Chat, &body(deep)).await;
+    assert_eq!(deep.status, 400, "{}", deep.body);
+    assert!(deep.body.contains("nested deeper than 6 levels"), "{}", deep.body);
+}
