@@ -284,10 +284,11 @@ pub(crate) struct UndoArgs {
     #[arg(long, conflicts_with_all = ["list", "force", "files"])]
     pub(crate) prune: bool,
     /// Minimum age of backups to remove: 30d, 12h [default: 90d, and the oldest beyond 1 GiB]
-    #[arg(long, value_name = "AGE", requires = "prune")]
+    // clap ignores `requires` if the required argument conflicts with a given one.
+    #[arg(long, value_name = "AGE", requires = "prune", conflicts_with_all = ["list", "since", "files"])]
     pub(crate) older_than: Option<String>,
-    /// Show what would be removed, without removing anything
-    #[arg(long, requires = "prune")]
+    /// Show what would be restored or removed, without writing anything
+    #[arg(long)]
     pub(crate) dry_run: bool,
 }
 

@@ -9,6 +9,7 @@ use std::{
 };
 
 use clap::{Args, FromArgMatches};
+use foxwedge_core::nearest_name;
 use serde::Deserialize;
 
 use crate::cli::CheckArgs;
@@ -16,6 +17,10 @@ use foxwedge_local::output::{HelpfulError, clean};
 
 /// The name of the file.
 const FILE_NAME: &str = "foxwedge.toml";
+
+/// The table that is read, and its keys.
+const TABLE: &str = "check";
+const KEYS: [&str; 7] = ["profile", "select", "ignore", "policy", "orphans", "tail", "language"];
 
 /// The file. Tables beside `[check]` configure the gateway.
 #[derive(Deserialize)]
@@ -57,7 +62,26 @@ pub(crate) fn read_flags(args: &CheckArgs) -> Result<Option<CheckArgs>, HelpfulE
             "its table `[check]` takes profile, select, ignore, policy, orphans, tail, language",
         )
     })?;
+    check_other_keys(&text, &shown)?;
     file.check.map(|table| parse_flags(table, &shown)).transpose()
+}
+
+/// Refuses keys beside `[check]` that are meant for it. The other ones are those of the gateway, which
+/// refuses what it does not know.
+fn check_other_keys(text: &str, shown: &str) -> Result<(), HelpfulError> {
+    let table: toml::Table = toml::from_str(text).unwrap_or_default();
+    for key in table.keys().filter(|key| *key != TABLE) {
+        let key = clean(key);
+        if KEYS.contains(&&*key) {
+            return Err(HelpfulError::new(format!("{shown}: `{key}` is outside of a table"))
+                .help("put it below the line `[check]`"));
+        }
+        if nearest_name(&key, [TABLE]).is_some() {
+            return Err(HelpfulError::new(format!("{shown}: unknown table `[{key}]`"))
+                .help("did you mean `[check]`?"));
+        }
+    }
+    Ok(())
 }
 
 fn find_file() -> Option<PathBuf> {

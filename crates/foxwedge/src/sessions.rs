@@ -97,8 +97,10 @@ pub(crate) fn open_target(
         (_, format) => format,
     };
     let mut settings = CheckSettings::of(format, policy);
-    if matches!(target, SingleTarget::Session(_)) {
-        settings = settings.in_agent_folder();
+    match &target {
+        SingleTarget::Stdin => {}
+        SingleTarget::File(path) => settings = settings.for_file(path).into_owned(),
+        SingleTarget::Session(_) => settings = settings.in_agent_folder(),
     }
     if !args.strict {
         settings = settings.skipping_tolerated(args.repair.spares_tail());

@@ -28,7 +28,19 @@ pub(crate) struct CheckTarget {
     pub(crate) display_name: String,
     /// A shorter name for commands: the session id.
     pub(crate) name: Option<String>,
+    /// The agent in whose folder it was found.
+    pub(crate) agent: Option<SessionAgent>,
     pub(crate) kind: TargetKind,
+}
+
+impl CheckTarget {
+    /// The file, or the session in a database.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match &self.kind {
+            TargetKind::Named(path) | TargetKind::FromFolder(path) => Some(path),
+            TargetKind::Stdin | TargetKind::Unreadable(_) => None,
+        }
+    }
 }
 
 /// Source of a target.
@@ -48,12 +60,9 @@ pub(crate) const STDIN: &str = "<stdin>";
 
 /// All targets of the arguments, with the files of folders. Each file is listed once.
 pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, HelpfulError> {
-    let sessions = LazyCell::new(|| match args.quiet {
-        true => agents::find(&args.agent).entries,
-        false => list_sessions(&args.agent),
-    });
     let mut targets = Vec::new();
     if args.all || args.targets.is_empty() && !args.agent.is_empty() && !args.last {
+        let (sessions, unreadable) = find_with_failures(&args.agent);
         let mut ids: HashMap<&str, usize> = HashMap::new();
         sessions.iter().for_each(|entry| *ids.entry(&entry.id).or_default() += 1);
         let is_unique = |entry: &LocalSessionEntry| ids.get(&*entry.id) == Some(&1);
@@ -62,8 +71,13 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, Helpf
                 .iter()
                 .map(|entry| session_target(entry, is_unique(entry), TargetKind::FromFolder)),
         );
+        targets.extend(unreadable);
         return Ok(targets);
     }
+    let sessions = LazyCell::new(|| match args.quiet {
+        true => agents::find(&args.agent).entries,
+        false => list_sessions(&args.agent),
+    });
     if args.last {
         let newest = newest_session(&sessions)?;
         return Ok(vec![session_target(
@@ -99,7 +113,12 @@ pub(crate) fn expand_targets(args: &CheckArgs) -> Result<Vec<CheckTarget>, Helpf
                 }
                 Err(failure) => {
                     let display_name = path.to_string_lossy().into_owned();
-                    CheckTarget { display_name, name: None, kind: TargetKind::Unreadable(failure) }
+                    CheckTarget {
+                        display_name,
+                        name: None,
+                        agent: None,
+                        kind: TargetKind::Unreadable(failure),
+                    }
                 }
             }),
         }
@@ -171,6 +190,19 @@ pub(crate) fn list_sessions(agents: &[SessionAgent]) -> Vec<LocalSessionEntry> {
     found.entries
 }
 
+/// The sessions of these agents, and a target that fails for each folder and database that cannot be
+/// read.
+pub(crate) fn find_with_failures(
+    agents: &[SessionAgent],
+) -> (Vec<LocalSessionEntry>, Vec<CheckTarget>) {
+    let found = agents::find(agents);
+    let failed = found.unreadable.into_iter().map(|(path, error)| {
+        let failure = TargetFailure::new(format!("cannot be read: {error}"));
+        file_target(path, |_| TargetKind::Unreadable(failure))
+    });
+    (found.entries, failed.collect())
+}
+
 /// The session that was changed last.
 fn newest_session(sessions: &[LocalSessionEntry]) -> Result<&LocalSessionEntry, HelpfulError> {
     let newest = sessions.iter().find(|entry| !entry.is_sub_agent());
@@ -206,6 +238,7 @@ fn database_targets(path: &Path) -> Vec<CheckTarget> {
     let unreadable = |error: &anyhow::Error| CheckTarget {
         display_name: path.to_string_lossy().into_owned(),
         name: None,
+        agent: None,
         kind: TargetKind::Unreadable(TargetFailure::from_error(error)),
     };
     match database::list_sessions(path, StoredSizes::Unneeded) {
@@ -218,14 +251,14 @@ fn database_targets(path: &Path) -> Vec<CheckTarget> {
 }
 
 fn stdin_target() -> CheckTarget {
-    CheckTarget { display_name: STDIN.to_owned(), name: None, kind: TargetKind::Stdin }
+    CheckTarget { display_name: STDIN.to_owned(), name: None, agent: None, kind: TargetKind::Stdin }
 }
 
 fn file_target(path: PathBuf, kind: impl FnOnce(PathBuf) -> TargetKind) -> CheckTarget {
     // Paths below `.` are shown without the prefix.
     let bare = path.strip_prefix(".").ok().filter(|bare| !bare.as_os_str().is_empty());
     let display_name = bare.unwrap_or(&path).to_string_lossy().into_owned();
-    CheckTarget { display_name, name: None, kind: kind(path) }
+    CheckTarget { display_name, name: None, agent: None, kind: kind(path) }
 }
 
 /// A session of an agent. Its id is its name if the id is unique.
@@ -235,7 +268,7 @@ pub(crate) fn session_target(
     kind: impl FnOnce(PathBuf) -> TargetKind,
 ) -> CheckTarget {
     let name = Some(entry.id.clone()).filter(|id| is_unique && session_lookup::is_session_id(id));
-    CheckTarget { name, ..file_target(entry.path.clone(), kind) }
+    CheckTarget { name, agent: Some(entry.agent), ..file_target(entry.path.clone(), kind) }
 }
 
 pub(crate) fn has_unique_id(entry: &LocalSessionEntry, all: &[LocalSessionEntry]) -> bool {

@@ -4,6 +4,7 @@
 //! folders.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
@@ -85,6 +86,8 @@ pub struct SessionListing {
     pub unreadable: Vec<(PathBuf, io::Error)>,
     /// Folders that do not exist or are empty.
     pub empty_folders: Vec<PathBuf>,
+    /// Links to files where sessions are. They are not followed.
+    pub links: BTreeSet<PathBuf>,
 }
 
 impl SessionListing {
@@ -221,7 +224,11 @@ impl SessionSearch<'_> {
             let mut items = Vec::new();
             for entry in entries {
                 let entry = entry?;
-                if wanted(entry.file_type()?)
+                let kind = entry.file_type()?;
+                if kind.is_symlink() && is_link_to_session(&entry.path()) {
+                    self.found.links.insert(entry.path());
+                }
+                if wanted(kind)
                     && let Ok(name) = entry.file_name().into_string()
                 {
                     items.push(FolderItem { name, path: entry.path() });
@@ -273,6 +280,12 @@ impl SessionSearch<'_> {
             Err(error) => self.found.unreadable.push((path, error)),
         }
     }
+}
+
+/// Whether a link leads to a file that may be a session.
+fn is_link_to_session(path: &Path) -> bool {
+    let is_named = path.extension().is_some_and(|end| end == "jsonl" || end == "json");
+    is_named && fs::metadata(path).is_ok_and(|file| file.is_file())
 }
 
 /// The session id in the first bytes of a file.

@@ -1,6 +1,6 @@
 //! The settings of a check or repair.
 
-use std::{borrow::Cow, collections::HashSet, path::Path};
+use std::{borrow::Cow, collections::HashSet, fs, path::Path};
 
 use foxwedge_core::{CheckOptions, Finding, Format, Policy, Profile, RuleSet, rules};
 use foxwedge_sessions::{ParsedSession, SessionAgent};
@@ -15,6 +15,8 @@ pub struct CheckSettings {
     policy: Policy,
     /// The file is in the session folder of its agent.
     in_agent_folder: bool,
+    /// The agent in whose folder the file lies. It counts if the content does not show the agent.
+    folder_agent: Option<SessionAgent>,
     /// Findings that an agent tolerates are ignored in its sessions.
     skips_tolerated: bool,
     /// Open calls at the end of a session are ignored too.
@@ -38,6 +40,7 @@ impl CheckSettings {
             profile: None,
             policy,
             in_agent_folder: false,
+            folder_agent: None,
             skips_tolerated: false,
             skips_open_tail: false,
             select: Vec::new(),
@@ -62,6 +65,16 @@ impl CheckSettings {
     /// Whether the file is in the session folder of its agent.
     pub fn is_in_agent_folder(&self) -> bool {
         self.in_agent_folder
+    }
+
+    /// These settings for a file in the folder of an agent.
+    pub fn with_folder_agent(self, agent: SessionAgent) -> CheckSettings {
+        CheckSettings { folder_agent: Some(agent), ..self }
+    }
+
+    /// The agent in whose folder the file lies, if that is known.
+    pub fn folder_agent(&self) -> Option<SessionAgent> {
+        self.folder_agent
     }
 
     /// These settings, but ignoring findings that an agent tolerates in its sessions. Open calls at
@@ -121,11 +134,18 @@ impl CheckSettings {
         self.format
     }
 
-    /// These settings for a file whose name identifies its agent; its content may be ambiguous.
+    /// These settings for a file whose name or folder identifies its agent; its content may be
+    /// ambiguous.
     pub fn for_file(&self, path: &Path) -> Cow<'_, CheckSettings> {
         let is_cline = path.file_name().is_some_and(|name| name == "api_conversation_history.json");
-        if self.format.is_some() || !is_cline {
+        if self.format.is_some() {
             return Cow::Borrowed(self);
+        }
+        if !is_cline {
+            return match self.folder_agent.is_none() && is_gemini_chat(path) {
+                true => Cow::Owned(self.clone().with_folder_agent(SessionAgent::GeminiCli)),
+                false => Cow::Borrowed(self),
+            };
         }
         Cow::Owned(CheckSettings {
             format: Some(InputFormat::Agent(SessionAgent::Cline)),
@@ -186,6 +206,19 @@ impl CheckSettings {
         let target = target.map_or_else(|| self.targets.clone(), shell_argument);
         format!("foxwedge fix {unsafe_flag}{}{target}", self.flags)
     }
+}
+
+/// Whether a file lies in a folder of Gemini CLI: `.gemini/tmp/<project>/chats/session-….jsonl`. Only
+/// the first record of such a file shows its agent.
+fn is_gemini_chat(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.starts_with("session-") || !name.contains(".json") {
+        return false;
+    }
+    let Ok(real) = fs::canonicalize(path) else { return false };
+    let mut folders = real.ancestors().skip(1).map_while(|folder| folder.file_name()?.to_str());
+    let nearest: [Option<&str>; 4] = std::array::from_fn(|_| folders.next());
+    matches!(nearest, [Some("chats"), Some(_), Some("tmp"), Some(".gemini")])
 }
 
 /// Quotes a target for a shell. Handles stdin and names that look like a flag.

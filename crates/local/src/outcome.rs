@@ -1,6 +1,11 @@
 //! The outcome of one target as data, the only input of reports.
 
-use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
+use std::{
+    fmt,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use foxwedge_core::{
     Edit, Finding, FindingCounts, FixApplicability, Format, Profile, RepairLosses,
@@ -9,6 +14,7 @@ use foxwedge_formats::TextPosition;
 use foxwedge_sessions::{ParsedSession, SessionAgent, SessionReach};
 
 use crate::{
+    agents::LocalSessionEntry,
     check_settings::shell_quote,
     excerpt::FindingExcerpt,
     output::clean,
@@ -149,6 +155,56 @@ pub struct SessionRef {
     pub id: Option<String>,
     /// Working directory of the session.
     pub folder: Option<String>,
+    /// Where it lies, if another program than the agent's first one opens it.
+    pub store: SessionStore,
+}
+
+/// A store of sessions, where products share a format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SessionStore {
+    /// The agent's own.
+    #[default]
+    Own,
+    /// The database of Kilo CLI, which shares the schema of opencode.
+    Kilo,
+    /// The folder of sessions of the command line of Cline.
+    ClineCli,
+}
+
+impl SessionStore {
+    /// Every store.
+    pub const ALL: [SessionStore; 3] =
+        [SessionStore::Own, SessionStore::Kilo, SessionStore::ClineCli];
+
+    /// The store in which a session of this agent lies.
+    pub fn of(agent: SessionAgent, path: &Path) -> SessionStore {
+        let name = |path: &Path| path.file_name()?.to_str().map(str::to_owned);
+        // A session in a database is named like a file below it.
+        let is_kilo = || {
+            let mut above = path.ancestors().skip(1).filter_map(name);
+            let is_kilo_database = above.next().is_some_and(|name| name.starts_with("kilo"));
+            is_kilo_database || above.next().is_some_and(|name| name == "kilo")
+        };
+        match agent {
+            SessionAgent::Opencode if is_kilo() => SessionStore::Kilo,
+            SessionAgent::Cline if cline_session_id(path).is_some() => SessionStore::ClineCli,
+            _ => SessionStore::Own,
+        }
+    }
+
+    /// The store of a listed session.
+    pub fn of_entry(entry: &LocalSessionEntry) -> SessionStore {
+        match (entry.agent, entry.product) {
+            (SessionAgent::Opencode, "kilo") => SessionStore::Kilo,
+            (SessionAgent::Opencode, _) => SessionStore::Own,
+            (agent, _) => SessionStore::of(agent, &entry.path),
+        }
+    }
+}
+
+/// The id in the name of a file in the folder of the command line of Cline.
+fn cline_session_id(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()?.strip_suffix(".messages.json")
 }
 
 impl SessionRef {
@@ -158,7 +214,18 @@ impl SessionRef {
             agent: session.agent,
             id: session.metadata.id.as_deref().map(str::to_owned),
             folder: session.metadata.folder.as_deref().map(str::to_owned),
+            store: SessionStore::Own,
         }
+    }
+
+    /// The same session, in the store where its file lies.
+    pub fn at(self, path: &Path) -> SessionRef {
+        let store = SessionStore::of(self.agent, path);
+        let id = match store {
+            SessionStore::ClineCli => cline_session_id(path).map(str::to_owned),
+            SessionStore::Own | SessionStore::Kilo => None,
+        };
+        SessionRef { id: self.id.or(id), store, ..self }
     }
 
     /// The agent's command that resumes the session, if the agent has one.
@@ -178,11 +245,17 @@ impl SessionRef {
             SessionAgent::QwenCode => ("qwen", vec!["--resume".to_owned(), id]),
             SessionAgent::CopilotCli => ("copilot", vec![format!("--resume={id}")]),
             SessionAgent::Pi => ("pi", vec!["--session".to_owned(), id]),
-            SessionAgent::Opencode => ("opencode", vec!["--session".to_owned(), id]),
+            SessionAgent::Opencode => {
+                let program = if self.store == SessionStore::Kilo { "kilo" } else { "opencode" };
+                (program, vec!["--session".to_owned(), id])
+            }
             SessionAgent::Crush => ("crush", vec!["--session".to_owned(), id]),
             SessionAgent::Goose => {
                 let flags = ["session", "--resume", "--session-id"].map(str::to_owned);
                 ("goose", flags.into_iter().chain([id]).collect())
+            }
+            SessionAgent::Cline if self.store == SessionStore::ClineCli => {
+                ("cline", vec!["--id".to_owned(), id])
             }
             SessionAgent::Cline
             | SessionAgent::AiSdkUi

@@ -93,7 +93,12 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
     let rated = session.rate_findings(&options);
     // A Cline file is a plain list of messages, so it cannot be identified.
     let is_plain_list = entry.agent == foxwedge_sessions::SessionAgent::Cline;
-    if detection == AgentDetection::Unknown && !is_plain_list && !rated.counts.is_empty() {
+    let is_empty = session.draft().messages.is_empty();
+    if detection == AgentDetection::Unknown
+        && !is_plain_list
+        && is_empty
+        && !rated.counts.is_empty()
+    {
         bail!("it contains no {} records", entry.agent.name());
     }
     let (mut findings, mut tolerated) = (BTreeMap::new(), BTreeMap::new());

@@ -25,6 +25,8 @@ pub struct RestorableBackups {
     backups: BackupFolder,
     /// By path, oldest first.
     by_path: HashMap<PathBuf, Vec<Backup>>,
+    /// The content of files after the previews so far.
+    previewed: HashMap<PathBuf, ContentFingerprint>,
 }
 
 impl RestorableBackups {
@@ -38,7 +40,7 @@ impl RestorableBackups {
         for backup in backups.list()?.into_iter().filter(|backup| !backup.manifest.undone) {
             by_path.entry(PathBuf::from(&backup.manifest.path)).or_default().push(backup);
         }
-        Ok(RestorableBackups { folders, backups, by_path })
+        Ok(RestorableBackups { folders, backups, by_path, previewed: HashMap::new() })
     }
 
     /// Restores the content that the last fix of a file replaced. With `force` also if the file
@@ -49,37 +51,14 @@ impl RestorableBackups {
     /// unchanged then.
     pub fn restore(&mut self, path: &Path, force: bool) -> anyhow::Result<()> {
         let real = real_path(path)?;
-        let found = self.by_path.entry(real.clone()).or_default();
-        if found.is_empty() {
-            bail!(
-                HelpfulError::new("no fix of this file can be undone")
-                    .help("`foxwedge undo --list` lists what can be restored")
-            );
-        }
+        let found = backups_of(&mut self.by_path, &real)?;
         let lock = FileLock::acquire(&self.folders, &real)?;
         lock.notes().for_each(|text| output::print_note(&text));
         let now = current_snapshot(&real, found.last())?;
         now.check_writable()?;
         let content = ContentFingerprint::of(&now.content);
-        let Some(mut backup) = newest_fix(found, &content)? else {
-            bail!(
-                HelpfulError::new(
-                    "nothing to undo: the file already has its content from before the fix"
-                )
-                .help("`foxwedge undo --list` lists what can be restored")
-            );
-        };
-        let saved =
-            ContentFingerprint::of_file(&backup.content).context("its backup cannot be read")?;
-        if saved != backup.manifest.before {
-            bail!("its backup `{}` is damaged", backup.content.display());
-        }
+        let mut backup = choose_backup(found, &content, force, Backup::mark_undone)?;
         let changed = backup.standing(&content) != BackupStanding::Applied;
-        if changed && !force {
-            bail!(HelpfulError::new("the file changed since it was fixed").help(
-                "--force restores the old content anyway, and keeps the current content as a backup"
-            ));
-        }
         let _idle = check_idle(
             &self.folders,
             &real,
@@ -107,6 +86,72 @@ impl RestorableBackups {
         found.extend(forced);
         backup.mark_undone()
     }
+
+    /// The backup that [`restore`](Self::restore) would restore now. Writes nothing. The next preview
+    /// of the same file is of the content that this backup has.
+    ///
+    /// # Errors
+    /// If there is nothing to restore, or the file is in use.
+    pub fn preview(&mut self, path: &Path, force: bool) -> anyhow::Result<Backup> {
+        let real = real_path(path)?;
+        let found = backups_of(&mut self.by_path, &real)?;
+        let content = match self.previewed.get(&real) {
+            Some(content) => content.clone(),
+            None => {
+                let now = current_snapshot(&real, found.last())?;
+                now.check_writable()?;
+                let session = identify_session(&now.content);
+                check_idle(&self.folders, &real, &now.metadata, session.as_ref())?;
+                ContentFingerprint::of(&now.content)
+            }
+        };
+        let backup = choose_backup(found, &content, force, |_| Ok(()))?;
+        self.previewed.insert(real, backup.manifest.before.clone());
+        Ok(backup)
+    }
+}
+
+/// The backups of a file, oldest first.
+fn backups_of<'b>(
+    by_path: &'b mut HashMap<PathBuf, Vec<Backup>>,
+    real: &Path,
+) -> anyhow::Result<&'b mut Vec<Backup>> {
+    match by_path.get_mut(real) {
+        Some(found) if !found.is_empty() => Ok(found),
+        _ => bail!(
+            HelpfulError::new("no fix of this file can be undone")
+                .help("`foxwedge undo --list` lists what can be restored")
+        ),
+    }
+}
+
+/// Takes the backup to restore for a file with this content. `mark` records that an older one is
+/// not in effect.
+fn choose_backup(
+    found: &mut Vec<Backup>,
+    content: &ContentFingerprint,
+    force: bool,
+    mark: fn(&mut Backup) -> anyhow::Result<()>,
+) -> anyhow::Result<Backup> {
+    let Some(backup) = newest_fix(found, content, mark)? else {
+        bail!(
+            HelpfulError::new(
+                "nothing to undo: the file already has its content from before the fix"
+            )
+            .help("`foxwedge undo --list` lists what can be restored")
+        );
+    };
+    let saved =
+        ContentFingerprint::of_file(&backup.content).context("its backup cannot be read")?;
+    if saved != backup.manifest.before {
+        bail!("its backup `{}` is damaged", backup.content.display());
+    }
+    if backup.standing(content) != BackupStanding::Applied && !force {
+        bail!(HelpfulError::new("the file changed since it was fixed").help(
+            "--force restores the old content anyway, and keeps the current content as a backup"
+        ));
+    }
+    Ok(backup)
 }
 
 /// The newest fix that is still in effect for a file with this content: its time in seconds since
@@ -144,15 +189,16 @@ fn current_snapshot(real: &Path, newest: Option<&Backup>) -> anyhow::Result<File
 }
 
 /// The newest fix that is in effect for this content. Fixes that are not in effect were interrupted
-/// before they were made or after they were undone; these are marked as undone.
+/// before they were made or after they were undone; `mark` records that.
 fn newest_fix(
     found: &mut Vec<Backup>,
     content: &ContentFingerprint,
+    mark: fn(&mut Backup) -> anyhow::Result<()>,
 ) -> anyhow::Result<Option<Backup>> {
     while let Some(mut backup) = found.pop() {
         match backup.standing(content) {
             BackupStanding::Applied | BackupStanding::Changed => return Ok(Some(backup)),
-            BackupStanding::NotApplied => backup.mark_undone()?,
+            BackupStanding::NotApplied => mark(&mut backup)?,
             BackupStanding::Undone => {}
         }
     }

@@ -167,6 +167,27 @@ impl SessionAgent {
         Profile::for_format(self.wire())
     }
 
+    /// The kind of the record that a file must start with, where records name their kinds.
+    pub(super) fn first_kind(self) -> Option<&'static str> {
+        match self {
+            SessionAgent::Codex => Some("session_meta"),
+            SessionAgent::Pi => Some("session"),
+            SessionAgent::CopilotCli => Some("session.start"),
+            SessionAgent::KimiCode => Some("metadata"),
+            SessionAgent::ClaudeCode
+            | SessionAgent::GeminiCli
+            | SessionAgent::Neovate
+            | SessionAgent::QwenCode
+            | SessionAgent::Cline
+            | SessionAgent::Opencode
+            | SessionAgent::Crush
+            | SessionAgent::Goose
+            | SessionAgent::AiSdkUi
+            | SessionAgent::AiSdkModel
+            | SessionAgent::ReadOnly(_) => None,
+        }
+    }
+
     /// Severity of a line that is not valid JSON.
     pub(super) fn torn_line_severity(self) -> Severity {
         match self {

@@ -167,7 +167,7 @@ impl<'a> ParsedSession<'a> {
     }
 
     fn apply_edits(&self, edits: FileEdits) -> RewrittenFile<'a> {
-        emit_repairing_lines(self, Default::default(), edits)
+        emit_repairing_lines(self, &Default::default(), edits)
     }
 
     /// Checks that a compaction belongs to this conversation.

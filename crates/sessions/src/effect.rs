@@ -323,22 +323,10 @@ impl ParsedSession<'_> {
     fn file_shape(&self) -> FileShape<'_> {
         let SessionRecords { records, links, source, .. } = &self.log;
         let has = |record: &SessionRecord<'_>, key| field_value(source, record.span, key).is_some();
+        let first_kind = self.agent.first_kind();
         let is_head = |record: &&SessionRecord<'_>| match self.agent {
-            SessionAgent::Codex => record.kind == "session_meta",
-            SessionAgent::Pi => record.kind == "session",
-            SessionAgent::CopilotCli => record.kind == "session.start",
-            SessionAgent::KimiCode => record.kind == "metadata",
             SessionAgent::GeminiCli => has(record, "sessionId") && has(record, "projectHash"),
-            SessionAgent::ClaudeCode
-            | SessionAgent::Neovate
-            | SessionAgent::QwenCode
-            | SessionAgent::Cline
-            | SessionAgent::Opencode
-            | SessionAgent::Crush
-            | SessionAgent::Goose
-            | SessionAgent::AiSdkUi
-            | SessionAgent::AiSdkModel
-            | SessionAgent::ReadOnly(_) => false,
+            _ => first_kind == Some(record.kind),
         };
         let whole = records.iter().find(|record| record.state != RecordState::Torn);
         let is_message = |record: &SessionRecord<'_>| matches!(record.kind, "user" | "assistant");

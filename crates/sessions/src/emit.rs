@@ -33,13 +33,13 @@ pub(super) fn emit<'a>(
     repair: &Repair<'a>,
     edits: FileEdits,
 ) -> RewrittenFile<'a> {
-    emit_repairing_lines(session, lines_to_repair(session, repair), edits)
+    emit_repairing_lines(session, &lines_to_repair(session, repair), edits)
 }
 
 /// Writes the file and repairs the given lines.
 pub(super) fn emit_repairing_lines<'a>(
     session: &ParsedSession<'a>,
-    repaired_lines: HashSet<u32>,
+    repaired_lines: &RepairedLines,
     edits: FileEdits,
 ) -> RewrittenFile<'a> {
     let emitter = FileEmitter { session, edits, repaired_lines };
@@ -49,17 +49,35 @@ pub(super) fn emit_repairing_lines<'a>(
     }
 }
 
+/// The rule of torn lines.
+const TORN_LINE: u16 = 801;
+
 /// The lines whose bytes are repaired.
-fn lines_to_repair(session: &ParsedSession<'_>, repair: &Repair<'_>) -> HashSet<u32> {
-    let own = session.draft().body.defects.len() - session.defect_lines.len();
-    let line = |defect: &usize| session.defect_lines.get(defect.checked_sub(own)?).copied();
-    repair.body.fixed_defects.iter().filter_map(line).collect()
+#[derive(Debug, Default)]
+pub(super) struct RepairedLines {
+    all: HashSet<u32>,
+    /// Those that lose what is torn in them. Of the others only the encoding is repaired.
+    without_torn: HashSet<u32>,
+}
+
+fn lines_to_repair(session: &ParsedSession<'_>, repair: &Repair<'_>) -> RepairedLines {
+    let defects = &session.draft().body.defects;
+    let own = defects.len() - session.defect_lines.len();
+    let mut lines = RepairedLines::default();
+    for &defect in &repair.body.fixed_defects {
+        let line = defect.checked_sub(own).and_then(|at| session.defect_lines.get(at));
+        lines.all.extend(line);
+        if defects.get(defect).is_some_and(|defect| defect.code == TORN_LINE) {
+            lines.without_torn.extend(line);
+        }
+    }
+    lines
 }
 
 struct FileEmitter<'e, 'a> {
     session: &'e ParsedSession<'a>,
     edits: FileEdits,
-    repaired_lines: HashSet<u32>,
+    repaired_lines: &'e RepairedLines,
 }
 
 impl<'a> FileEmitter<'_, 'a> {
@@ -69,7 +87,9 @@ impl<'a> FileEmitter<'_, 'a> {
         let head = head.map_or(0, |&first| log.records[first as usize].line);
         let mut out = FilePieceBuilder { pieces: Vec::new(), bytes: log.bytes };
         let mut next = 0;
+        let mut readable_lines = raw_lines(log.source.as_bytes());
         for (line, range) in raw_lines(log.bytes) {
+            let readable = readable_lines.next().map(|(_, range)| range);
             if line == head {
                 std::mem::take(&mut self.edits.first)
                     .into_iter()
@@ -82,14 +102,25 @@ impl<'a> FileEmitter<'_, 'a> {
             let records = first..next;
             let split = records.len() > 1 && records.clone().any(|record| self.is_followed(record));
             let changed = split || records.clone().any(|record| self.is_changed(record));
-            let same = !changed && !self.repaired_lines.contains(&line);
+            let same = !changed && !self.repaired_lines.all.contains(&line);
+            // What is torn in a line stays unless an edit says that it is removed.
+            let keeps_torn = !same
+                && !changed
+                && !self.repaired_lines.without_torn.contains(&line)
+                && records.clone().any(|it| log.records[it].state != RecordState::Whole);
+            let kept = readable.filter(|_| keeps_torn);
             if same {
                 // Following records start on a new line, even if a crash cut off the last line.
                 let ends = records.is_empty() && self.edits.last.is_empty();
                 if ends { out.push_raw(range) } else { out.push_line(range) }
             }
+            if let Some(range) = &kept {
+                let text = log.source.get(range.clone()).unwrap_or_default().trim_end();
+                let span = Span::new(range.start, range.start + text.len());
+                out.push_record(vec![OutputChunk::Copy(span)]);
+            }
             for record in records {
-                if !same {
+                if !same && kept.is_none() {
                     out.push_record(self.take_record(record));
                 }
                 self.take_following(record).into_iter().for_each(|new| out.push_record(new));
@@ -137,7 +168,8 @@ impl<'a> FileEmitter<'_, 'a> {
         let last = (0..elements).rev().find(|&at| is_whole(at));
         let last = last.map_or(list.start + 1, |at| span(at).end);
         let end = u32::try_from(log.source.len()).unwrap_or(u32::MAX);
-        let repaired = torn_end && self.repaired_lines.contains(&log.records[count - 1].line);
+        let repaired =
+            torn_end && self.repaired_lines.without_torn.contains(&log.records[count - 1].line);
         match repaired {
             // Closes the surrounding object as well.
             true if log.source.trim_start().starts_with('{') => {
@@ -163,7 +195,7 @@ impl<'a> FileEmitter<'_, 'a> {
         match self.edits.changed.remove(&at) {
             Some(chunks) => chunks,
             None if original.state == RecordState::Torn
-                && self.repaired_lines.contains(&original.line) =>
+                && self.repaired_lines.without_torn.contains(&original.line) =>
             {
                 Vec::new()
             }

@@ -120,7 +120,8 @@ pub use read_only_agent::ReadOnlyAgent;
 pub use rewritten_file::RewrittenFile;
 pub use rows::{DatabaseRow, RowChange, RowPayload, read_rows, row_changes, write_rows};
 pub use store_tables::{
-    CRUSH_TABLES, GOOSE_TABLES, OPENCODE_TABLES, STORE_TABLES, StoreTable, StoreTables,
+    CRUSH_TABLES, GOOSE_TABLES, OPENCODE_TABLES, STORE_TABLES, SchemaVersion, StoreTable,
+    StoreTables,
 };
 pub use text::{SessionText, readable_text};
 

@@ -191,6 +191,7 @@ impl<'a> SessionReader<'a> {
         text: &SessionText<'_>,
     ) -> (SessionRecords<'a>, Draft<'a>, SessionMetadata<'a>) {
         self.note_damage(text);
+        self.note_missing_first();
         self.keep_unrecognizable();
         self.lone_surrogates.sort_unstable_by_key(|lone| lone.start);
         self.lone_surrogates.dedup();

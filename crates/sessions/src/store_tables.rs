@@ -15,6 +15,19 @@ pub struct StoreTables {
     pub messages: &'static [StoreTable],
     /// The triggers of these tables.
     pub triggers: &'static [&'static str],
+    /// Where the agent notes the version of its schema.
+    pub schema_version: Option<SchemaVersion>,
+}
+
+/// The table in which an agent notes the versions of its schema.
+#[derive(Debug)]
+pub struct SchemaVersion {
+    /// Its name. Older databases may lack it.
+    pub table: &'static str,
+    /// The column with the number of a version.
+    pub column: &'static str,
+    /// The newest version that was checked.
+    pub newest: i64,
 }
 
 /// A table.
@@ -77,6 +90,7 @@ pub static OPENCODE_TABLES: StoreTables = StoreTables {
         },
     ],
     triggers: &[],
+    schema_version: None,
 };
 
 /// Crush.
@@ -113,6 +127,12 @@ pub static CRUSH_TABLES: StoreTables = StoreTables {
         "update_session_message_count_on_insert",
         "update_session_message_count_on_delete",
     ],
+    // A migration is named by its date: none after August 2026 was checked.
+    schema_version: Some(SchemaVersion {
+        table: "goose_db_version",
+        column: "version_id",
+        newest: 20_260_831_235_959,
+    }),
 };
 
 /// goose.
@@ -144,6 +164,7 @@ pub static GOOSE_TABLES: StoreTables = StoreTables {
         order: "created_timestamp, id",
     }],
     triggers: &[],
+    schema_version: Some(SchemaVersion { table: "schema_version", column: "version", newest: 16 }),
 };
 
 /// All of them.

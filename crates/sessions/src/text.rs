@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use foxwedge_formats::ReadError;
+use foxwedge_json::JsonScanner;
 
 /// The bytes of a session file with their decoded text.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub(super) struct LineDamage {
     pub(super) nul: bool,
     /// Whether the line was not valid UTF-8.
     pub(super) encoding: bool,
+    /// Whether invalid bytes outside of strings were removed, because the line is JSON without them.
+    pub(super) strays: bool,
 }
 
 /// Decodes the bytes of a session file.
@@ -65,12 +68,43 @@ fn cleaned_text(bytes: &[u8]) -> SessionText<'_> {
             Cow::Borrowed(raw)
         };
         let encoding = simdutf8::basic::from_utf8(&without_nul).is_err();
-        clean.push_str(&String::from_utf8_lossy(&without_nul));
+        let lossy = String::from_utf8_lossy(&without_nul);
+        let readable = Some(without_strays(&without_nul))
+            .filter(|text| encoding && !is_json(&lossy) && is_json(text));
+        clean.push_str(readable.as_deref().unwrap_or(&lossy));
         if nul || encoding {
-            damage.push(LineDamage { line, nul, encoding });
+            damage.push(LineDamage { line, nul, encoding, strays: readable.is_some() });
         }
     }
     SessionText { bytes, clean: Cow::Owned(clean), damage }
+}
+
+/// Removes invalid UTF-8 outside of strings, and replaces it inside of them.
+fn without_strays(line: &[u8]) -> String {
+    let mut text = String::with_capacity(line.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for chunk in line.utf8_chunks() {
+        for byte in chunk.valid().bytes() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = in_string,
+                b'"' => in_string = !in_string,
+                _ => {}
+            }
+        }
+        text.push_str(chunk.valid());
+        if in_string && !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            escaped = false;
+        }
+    }
+    text
+}
+
+/// Whether a line is one JSON value.
+fn is_json(line: &str) -> bool {
+    let mut scan = JsonScanner::new(line);
+    scan.shape().and_then(|_| scan.skip()).and_then(|_| scan.end()).is_ok()
 }
 
 impl SessionText<'_> {
@@ -96,17 +130,26 @@ mod tests {
 
     #[test]
     fn damage_is_removed_and_line_numbers_stay() {
-        type Row<'r> = (&'r [u8], &'r str, &'r [(usize, bool, bool)]);
-        let table: [Row<'_>; 5] = [
+        type Row<'r> = (&'r [u8], &'r str, &'r [(usize, bool, bool, bool)]);
+        let table: [Row<'_>; 8] = [
             (b"{}\n{}\n", "{}\n{}\n", &[]),
             (b"\xef\xbb\xbf{}\n", "{}\n", &[]),
-            (b"{}\n\0\0\0{}\n", "{}\n{}\n", &[(1, true, false)]),
-            (b"{}\n\"\xff\"\n", "{}\n\"\u{fffd}\"\n", &[(1, false, true)]),
-            (b"\0\xff\n\0", "\u{fffd}\n", &[(0, true, true), (1, true, false)]),
+            (b"{}\n\0\0\0{}\n", "{}\n{}\n", &[(1, true, false, false)]),
+            (b"{}\n\"\xff\"\n", "{}\n\"\u{fffd}\"\n", &[(1, false, true, false)]),
+            (b"\0\xff\n\0", "\u{fffd}\n", &[(0, true, true, false), (1, true, false, false)]),
+            // Outside of strings it is removed if the line is JSON then.
+            (b"{\"a\":\xff1\xc3}\n", "{\"a\":1}\n", &[(0, false, true, true)]),
+            (
+                b"{\"a\xff\\\"\":\xff\"\x80\"}\n",
+                "{\"a\u{fffd}\\\"\":\"\u{fffd}\"}\n",
+                &[(0, false, true, true)],
+            ),
+            (b"{\"a\":\xff\n", "{\"a\":\u{fffd}\n", &[(0, false, true, false)]),
         ];
         for (bytes, expected, damage) in table {
             let text = readable_text(bytes).expect("small enough");
-            let found: Vec<_> = text.damage().iter().map(|d| (d.line, d.nul, d.encoding)).collect();
+            let found: Vec<_> =
+                text.damage().iter().map(|d| (d.line, d.nul, d.encoding, d.strays)).collect();
             assert_eq!((text.as_str(), found.as_slice()), (expected, damage), "{bytes:?}");
         }
     }

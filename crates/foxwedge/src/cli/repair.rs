@@ -23,7 +23,8 @@ pub(crate) struct FixArgs {
     )]
     pub(crate) broken: bool,
     /// Do not ask before repairing
-    #[arg(short, long, help_heading = "Sessions", requires = "broken")]
+    // Only `--broken` asks, so it changes nothing where targets are named.
+    #[arg(short, long, help_heading = "Sessions")]
     pub(crate) yes: bool,
     /// Write the repaired document to a file and leave the target as it is
     #[arg(

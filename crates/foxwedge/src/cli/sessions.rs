@@ -1,6 +1,6 @@
 //! Arguments of the commands that read agents' sessions.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::Args;
 use foxwedge_core::{Format, Profile};
@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
     pub(crate) broken: bool,
     /// Maximum number of sessions, newest first
     #[arg(long, value_name = "NUMBER")]
-    pub(crate) limit: Option<usize>,
+    pub(crate) limit: Option<NonZeroUsize>,
     /// Also list sub-agents, next to the sessions that started them
     #[arg(long)]
     pub(crate) sub_agents: bool,
@@ -72,8 +72,8 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) project: Option<PathBuf>,
     /// Maximum number of sessions, newest first
-    #[arg(long, value_name = "NUMBER", default_value_t = 50)]
-    pub(crate) limit: usize,
+    #[arg(long, value_name = "NUMBER", default_value = "50")]
+    pub(crate) limit: NonZeroUsize,
     /// Also search sub-agents
     #[arg(long)]
     pub(crate) sub_agents: bool,

@@ -1,7 +1,7 @@
 //! `foxwedge check`: reads every target, reports findings, and repairs them with `--fix`.
 
 use crate::check_flags;
-use std::{path::Path, process::ExitCode};
+use std::{borrow::Cow, path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 
@@ -133,6 +133,13 @@ impl CheckJob {
             TargetKind::Named(path) => self.check_file(target, path, false),
             TargetKind::FromFolder(path) => self.check_file(target, path, true),
         };
+        let result = result.map(|result| match (result, target.path()) {
+            (TargetResult::Checked(mut report), Some(path)) => {
+                report.session = report.session.map(|session| session.at(path));
+                TargetResult::Checked(report)
+            }
+            (result, _) => result,
+        });
         let failed = |error| TargetResult::Failed(TargetFailure::from_error(&error));
         TargetOutcome {
             path: target.display_name.clone(),
@@ -179,7 +186,11 @@ impl CheckJob {
         from_folder: bool,
     ) -> anyhow::Result<TargetResult> {
         let hint = InputHint::of_file(path, from_folder);
-        let settings = &*self.settings.for_file(path);
+        let settings = match target.agent {
+            Some(agent) => Cow::Owned(self.settings.clone().with_folder_agent(agent)),
+            None => Cow::Borrowed(&self.settings),
+        };
+        let settings = &*settings.for_file(path);
         let metadata = database::metadata(path).context("cannot be read")?;
         if SessionPath::parse(path).is_none() {
             if self.mode != CheckMode::Fix {

@@ -15,7 +15,7 @@ use crate::{
 use foxwedge_local::{
     agents::{self, LocalSessionEntry},
     database,
-    outcome::{ResumeCommand, SessionRef},
+    outcome::{ResumeCommand, SessionRef, SessionStore},
     output::{self, HelpfulError, clean},
     session_overview::{SessionOverview, read_overview},
 };
@@ -91,7 +91,7 @@ pub(crate) fn session_ref(entry: &LocalSessionEntry, overview: &SessionOverview)
     // A folder that is only a name derived from a path leads nowhere.
     let folder = overview.project.clone().filter(|folder| Path::new(folder).is_absolute());
     let id = overview.id.clone().unwrap_or_else(|| entry.id.clone());
-    SessionRef { agent: entry.agent, id: Some(id), folder }
+    SessionRef { agent: entry.agent, id: Some(id), folder, store: SessionStore::of_entry(entry) }
 }
 
 /// The command, ready to start.

@@ -81,7 +81,7 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     )));
     if args.output.is_none() {
         let help = paint(HELP, localize("help"));
-        let copy = SessionRef { id: Some(id), ..SessionRef::of(session) };
+        let copy = SessionRef { id: Some(id), ..SessionRef::of(session) }.at(&path);
         let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
         output::write_stderr(&localize(format!("  {help}: `{command}` resumes it\n")));
     }

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     io,
+    num::NonZeroUsize,
     process::ExitCode,
     sync::atomic::{AtomicBool, Ordering},
     time::SystemTime,
@@ -69,6 +70,7 @@ pub(crate) fn run(args: ListArgs) -> anyhow::Result<ExitCode> {
         if args.agent.is_empty() {
             note_unsupported();
         }
+        note_links(&listing);
     }
     let read = rows.iter().filter(|row| row.overview.health != SessionHealth::Unreadable).count();
     let nothing_readable = read == 0 && (!rows.is_empty() || !listing.unreadable.is_empty());
@@ -80,6 +82,17 @@ fn note_unreadable(listing: &SessionListing) {
     for (path, error) in &listing.unreadable {
         output::print_note(&format!("{}: cannot be read: {error}", clean(&path.to_string_lossy())));
     }
+}
+
+/// Names links where sessions are.
+fn note_links(listing: &SessionListing) {
+    let Some(first) = listing.links.first() else { return };
+    let first = clean(&first.to_string_lossy());
+    let more = match listing.links.len() {
+        1 => String::new(),
+        links => format!(" ({} more)", links - 1),
+    };
+    output::print_note(&format!("links are not listed, name what they lead to: {first}{more}"));
 }
 
 /// Names agents with sessions on this machine whose format is not supported.
@@ -117,7 +130,7 @@ fn read_rows(
     }
     let is_selected = |entry: &LocalSessionEntry| args.sub_agents || !entry.is_sub_agent();
     let selected = listing.entries.iter().zip(short_ids).filter(|(entry, _)| is_selected(entry));
-    let limit = args.limit.unwrap_or(usize::MAX);
+    let limit = args.limit.map_or(usize::MAX, NonZeroUsize::get);
     // Without a filter on content, only the sessions in the list are read.
     let read_limit = if args.broken || args.project.is_some() { usize::MAX } else { limit };
     let selected: Vec<(&LocalSessionEntry, &str)> = selected.take(read_limit).collect();
@@ -127,7 +140,7 @@ fn read_rows(
         (!args.broken || overview.health != SessionHealth::Ok)
             && project.as_ref().is_none_or(is_about)
     };
-    let is_done = AtomicBool::new(limit == 0);
+    let is_done = AtomicBool::new(false);
     let read = |(entry, short_id): &(&LocalSessionEntry, &str)| {
         (!is_done.load(Ordering::Relaxed)).then(|| ListedSessionRow {
             sub_agents: sub_agents.get(entry.id.as_str()).copied().unwrap_or(0),

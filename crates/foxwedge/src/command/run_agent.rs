@@ -19,7 +19,7 @@ use crate::{
 };
 use foxwedge_local::{
     agents::{self, LocalSessionEntry},
-    outcome::SessionRef,
+    outcome::{SessionRef, SessionStore},
     output::{HelpfulError, clean},
     session_overview::read_overview,
 };
@@ -42,8 +42,8 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
             .help("name a program, with its arguments: `foxwedge run -- claude --resume ID`")
             .into());
     };
-    if let Some(agent) = agent_of(&path) {
-        let readiness = repair_resumed(agent, &arguments, &args.repair);
+    if let Some((agent, store)) = agent_of(&path) {
+        let readiness = repair_resumed(agent, store, &arguments, &args.repair);
         if readiness == SessionReadiness::StillBroken && !agent_start::start_anyway(&name, true) {
             return Ok(ExitCode::FAILURE);
         }
@@ -53,28 +53,40 @@ pub(crate) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
     agent_start::hand_over(command)
 }
 
-/// The agent whose program this is.
-fn agent_of(program: &Path) -> Option<SessionAgent> {
+/// The agent whose program this is, and where the sessions of the program lie.
+fn agent_of(program: &Path) -> Option<(SessionAgent, SessionStore)> {
     let name = program.file_stem()?.to_str()?;
-    SessionAgent::on_machine().find(|&agent| {
-        let session = SessionRef { agent, id: Some(String::new()), folder: None };
+    let mut stores = SessionAgent::on_machine()
+        .flat_map(|agent| SessionStore::ALL.into_iter().map(move |store| (agent, store)));
+    stores.find(|&(agent, store)| {
+        let session = SessionRef { agent, id: Some(String::new()), folder: None, store };
         session.resume().is_some_and(|command| command.program == name)
     })
+}
+
+/// Whether an argument tells the agent to resume a session.
+fn is_resume_word(agent: SessionAgent, word: &str) -> bool {
+    let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
+    let is_known = RESUME_WORDS.contains(&flag);
+    match agent {
+        // Elsewhere `-s` is another option.
+        SessionAgent::Opencode => is_known || word.starts_with("-s"),
+        // `-c` names a folder there.
+        SessionAgent::Cline => ["--id", "--continue"].contains(&flag),
+        _ => is_known,
+    }
 }
 
 /// Repairs the sessions that the arguments name. If they name none, repairs the newest session of the
 /// current folder, or all of them if the agent lets the user choose.
 fn repair_resumed(
     agent: SessionAgent,
+    store: SessionStore,
     arguments: &[OsString],
     flags: &RepairArgs,
 ) -> SessionReadiness {
     let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
-    let is_resume_word = |word: &&str| {
-        RESUME_WORDS.contains(word)
-            || word.split_once('=').is_some_and(|(flag, _)| RESUME_WORDS.contains(&flag))
-    };
-    if !words.iter().any(is_resume_word) {
+    if !words.iter().any(|word| is_resume_word(agent, word)) {
         return SessionReadiness::Ready;
     }
     let mut readiness = SessionReadiness::Ready;
@@ -83,7 +95,8 @@ fn repair_resumed(
             readiness = one;
         }
     };
-    let entries = agents::find(&[agent]).entries;
+    let mut entries = agents::find(&[agent]).entries;
+    entries.retain(|entry| SessionStore::of_entry(entry) == store);
     let named: Vec<&LocalSessionEntry> =
         entries.iter().filter(|entry| is_named(entry, &words)).collect();
     if !named.is_empty() {
@@ -114,8 +127,9 @@ fn takes_newest(agent: SessionAgent, words: &[&str]) -> bool {
     }
 }
 
-/// Whether an argument is the id of a session, or ends in it: `--resume=ID`.
+/// Whether an argument is the id of a session, or ends in it: `--resume=ID`, `-sID`.
 fn is_named(entry: &LocalSessionEntry, words: &[&str]) -> bool {
     let value = |word: &str| word.split_once('=').map_or(word.to_owned(), |(_, id)| id.to_owned());
-    words.iter().any(|word| value(word).eq_ignore_ascii_case(&entry.id))
+    let is_id = |word: &str| word.eq_ignore_ascii_case(&entry.id);
+    words.iter().any(|word| is_id(&value(word)) || word.strip_prefix("-s").is_some_and(is_id))
 }

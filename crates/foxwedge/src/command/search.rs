@@ -77,7 +77,7 @@ pub(crate) fn run(args: SearchArgs) -> anyhow::Result<ExitCode> {
         found.retain(|one| project.contains(one.matches.project.as_deref()));
     }
     let total = found.len();
-    found.truncate(args.limit);
+    found.truncate(args.limit.get());
     if is_json {
         output::write_stdout_raw(|out| crate::report::write_pretty(out, &document(&found, total)))?;
     } else {

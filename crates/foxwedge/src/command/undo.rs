@@ -43,6 +43,9 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
         Some(time) => files_since(&backups, time)?,
         None => args.files,
     };
+    if args.dry_run {
+        return preview(restorable, &files, args.force);
+    }
     for path in &files {
         let path = resolve_target(path);
         let display_name = display_path(&path);
@@ -56,6 +59,31 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    Ok(code)
+}
+
+/// Lists the backups that would be restored.
+fn preview(
+    mut restorable: RestorableBackups,
+    files: &[PathBuf],
+    force: bool,
+) -> anyhow::Result<ExitCode> {
+    let mut code = ExitCode::SUCCESS;
+    let mut chosen = Vec::new();
+    for path in files {
+        let path = resolve_target(path);
+        match restorable.preview(&path, force) {
+            Ok(backup) => chosen.push(backup),
+            Err(error) => {
+                output::print_error(&error.context(display_path(&path)));
+                code = ExitCode::from(2);
+            }
+        }
+    }
+    chosen.reverse();
+    write_stdout(&backup_lines(&chosen))?;
+    let restored = describe_backups(&chosen);
+    write_stderr(&localize(format!("{restored} would be restored; nothing was changed.\n")));
     Ok(code)
 }
 

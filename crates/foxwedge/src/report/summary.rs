@@ -1,8 +1,14 @@
 //! Messages on stderr after a run: failures, notes, applied repairs, and the summary line.
 
+use std::path::Path;
+
+use foxwedge_sessions::SessionAgent;
+
 use super::{ReportTotals, edits, file_reports};
 use foxwedge_local::{
+    agents,
     check_settings::CheckSettings,
+    database,
     language::{list_separator, localize},
     outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
     output::{
@@ -85,15 +91,25 @@ pub(crate) fn print_next_steps(outcomes: &[TargetOutcome]) {
     /// Max sessions listed.
     const MAX_LISTED: usize = 5;
     let commands = outcomes.iter().filter_map(|outcome| match &outcome.result {
-        // Only sessions that lie where their agent finds them.
-        TargetResult::Checked(report) if report.backup.is_some() && outcome.name.is_some() => {
-            report.session.as_ref()?.resume_command()
+        TargetResult::Checked(report) if report.backup.is_some() => {
+            let session = report.session.as_ref()?;
+            // Only sessions that lie where their agent finds them.
+            let is_found = outcome.name.is_some() || is_listed(session.agent, &outcome.path);
+            session.resume_command().filter(|_| is_found)
         }
         TargetResult::Checked(_) | TargetResult::Skipped | TargetResult::Failed(_) => None,
     });
     for command in commands.take(MAX_LISTED) {
         write_stderr(&format_help(&format!("`{command}` resumes the session")));
     }
+}
+
+/// Whether a file is among the sessions of an agent on this machine.
+fn is_listed(agent: SessionAgent, path: &str) -> bool {
+    let real = |path: &Path| database::canonicalize(path).ok();
+    let wanted = real(Path::new(path));
+    let entries = agents::find(&[agent]).entries;
+    wanted.is_some() && entries.iter().any(|entry| real(&entry.path) == wanted)
 }
 
 /// The summary: what was fixed, what was found, and the next command.

@@ -21,7 +21,7 @@ fn stage() -> (Sandbox, PathBuf) {
 }
 
 /// Puts a program into a folder of its own.
-fn install(sandbox: &Sandbox, name: &str) -> String {
+pub(crate) fn install(sandbox: &Sandbox, name: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = sandbox.home().join("programs");
     fs::create_dir_all(&folder).unwrap();
@@ -164,4 +164,25 @@ fn a_list_to_choose_from_needs_a_terminal() {
     let ran = home().run(&["list", "-i"]);
     assert_eq!(ran.code, 2, "{}", ran.all());
     assert!(ran.err.contains("there is no terminal to choose on"), "{}", ran.err);
+}
+
+#[test]
+fn a_session_of_the_command_line_of_cline_is_resumed_by_its_id() {
+    let sandbox = Sandbox::new();
+    let id = "0a1b2c3d-0008-4000-8000-000000000008";
+    let folder = format!(".cline/data/sessions/{id}");
+    sandbox.keep(&format!("{folder}/{id}.json"), 1, r#"{"cwd":"/w/shop"}"#);
+    let call = r#"{"type":"tool_use","id":"toolu_1","name":"run_commands","input":{}}"#;
+    let text = format!(
+        r#"{{"version":1,"agent":"lead","sessionId":"{id}","messages":[{{"role":"user","content":[{{"type":"text","text":"go"}}],"ts":1}},{{"role":"assistant","content":[{call}],"ts":2}},{{"role":"user","content":[{{"type":"text","text":"and?"}}],"ts":3}}]}}"#
+    );
+    let file = sandbox.keep(&format!("{folder}/{id}.messages.json"), 1, text);
+    let printed = sandbox.run(&["continue", id, "--print"]);
+    assert_eq!(printed.out, format!("cd /w/shop && cline --id {id}\n"), "{}", printed.all());
+    let fixed = sandbox.run(&["fix", id]);
+    assert!(fixed.err.contains(&format!("cline --id {id}` resumes")), "{}", fixed.all());
+    assert_eq!(sandbox.run(&["undo", id]).code, 0);
+    // By its path it is the same session.
+    let fixed = sandbox.run(&["fix", &file.to_string_lossy()]);
+    assert!(fixed.err.contains(&format!("cline --id {id}` resumes")), "{}", fixed.all());
 }

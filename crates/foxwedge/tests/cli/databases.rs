@@ -20,8 +20,13 @@ struct OpencodeHome {
 }
 
 fn home(damage: &str) -> OpencodeHome {
+    home_of("opencode", damage)
+}
+
+/// The same for a product that shares the schema.
+fn home_of(product: &str, damage: &str) -> OpencodeHome {
     let sandbox = Sandbox::new();
-    let database = sandbox.home().join(".local/share/opencode/opencode.db");
+    let database = sandbox.home().join(format!(".local/share/{product}/{product}.db"));
     let mut store = OpencodeStore::create(&database);
     store.story(SESSION, 3);
     let (message, part) = tool_rows(&store.connection).remove(1);
@@ -145,4 +150,36 @@ fn a_repair_of_opencode_that_is_ended_at_any_system_call_leaves_the_old_rows_or_
         let OpencodeHome { sandbox, database, .. } = home("legacy-tool");
         (sandbox, move || format!("{:?}", dump_file(&database)))
     });
+}
+
+#[test]
+fn a_session_of_kilo_is_resumed_by_its_own_program() {
+    let home = home_of("kilo", "legacy-tool");
+    let command = format!("kilo --session {SESSION}");
+    let printed = home.run(0, &["continue", SESSION, "--print"]);
+    assert!(printed.out.contains(&command), "{}", printed.all());
+    let fixed = home.run(0, &["fix", SESSION]).all();
+    assert!(fixed.contains(&command) && !fixed.contains("opencode --session"), "{fixed}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_session_is_repaired_before_the_program_that_resumes_it_starts() {
+    for product in ["opencode", "kilo"] {
+        for flags in [&["-s", SESSION][..], &["--session", SESSION], &[&format!("-s={SESSION}")]] {
+            let home = home_of(product, "legacy-tool");
+            let path = crate::continuing::install(&home.sandbox, product);
+            let words = [&["run", "--", product], flags].concat();
+            let ran = home.sandbox.run_with("PATH", &path, &words);
+            assert_eq!(ran.code, 2, "{words:?} {}", ran.all());
+            assert!(ran.out.contains(product), "{words:?} {}", ran.all());
+            assert_ne!(home.rows(), home.before, "{words:?} {}", ran.all());
+            home.run(0, &["check", SESSION]);
+        }
+    }
+    // The sessions of one product are not those of the other.
+    let home = home_of("kilo", "legacy-tool");
+    let path = crate::continuing::install(&home.sandbox, "opencode");
+    home.sandbox.run_with("PATH", &path, &["run", "--", "opencode", "-s", SESSION]);
+    assert_eq!(home.rows(), home.before);
 }

@@ -117,7 +117,32 @@ fn only_the_sessions_of_one_agent_are_repaired() {
     let ran = sandbox.run(&["fix", "--broken", "--yes", "--agent", "codex"]);
     assert_eq!(ran.code, 0, "{}", ran.all());
     assert!(ran.err.contains("Repaired 1 session."), "{}", ran.err);
-    for arguments in [&["fix", "--yes", "x.jsonl"][..], &["fix", "--broken", "x.jsonl"]] {
-        assert_eq!(sandbox.run(arguments).code, 2, "{arguments:?}");
+    assert_eq!(sandbox.run(&["fix", "--broken", "x.jsonl"]).code, 2);
+    // A session that is named is repaired without a question, so `-y` changes nothing.
+    let ran = sandbox.run(&["fix", "-y", CLAUDE]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_an_error_of_its_own() {
+    let sandbox = home();
+    sandbox.keep(".local/share/goose/sessions/sessions.db", 1, "SQLite format 3\0");
+    let error = "sessions.db: cannot be read: ";
+    for (arguments, code) in [
+        (&["check", "--all"][..], 2),
+        (&["check", "--all", "--quiet"], 2),
+        (&["check", "--agent", "goose"], 2),
+        (&["fix", "--broken", "--dry-run"], 2),
+        (&["fix", "--broken", "--yes"], 2),
+        (&["fix", "--broken", "--yes"], 2),
+        (&["check", "--agent", "codex"], 0),
+    ] {
+        let ran = sandbox.run(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}: {}", ran.all());
+        let named = ran.err.lines().filter(|line| line.contains(error)).count();
+        assert_eq!(named, usize::from(code == 2), "{arguments:?}: {}", ran.all());
+        assert!(code == 0 || ran.err.contains("error: "), "{arguments:?}: {}", ran.all());
     }
+    let ran = sandbox.run(&["fix", "--broken", "--yes", "--output-format", "json"]);
+    assert_eq!(ran.code, 2, "{}", ran.all());
 }

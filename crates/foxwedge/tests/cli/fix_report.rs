@@ -191,6 +191,19 @@ fn a_session_is_named_by_its_id_and_the_next_command_is_told() {
 }
 
 #[test]
+fn a_session_that_is_named_by_its_path_ends_with_the_same_next_command() {
+    let sandbox = home_with_a_broken_session();
+    let path = sandbox.home().join(format!(".claude/projects/-w/{ID}.jsonl"));
+    let ran = sandbox.run(&["fix", &path.to_string_lossy()]);
+    let last = ran.err.lines().last().unwrap();
+    assert_eq!(last, format!("  help: `cd /w && claude --resume {ID}` resumes the session"));
+    // A copy elsewhere is not what the agent opens.
+    sandbox.write("copy.jsonl", killed().text());
+    let ran = sandbox.run(&["fix", "copy.jsonl"]);
+    assert!(ran.code == 0 && !ran.err.contains("claude --resume"), "{}", ran.all());
+}
+
+#[test]
 fn where_no_session_is_found_the_places_are_named() {
     let sandbox = Sandbox::new();
     for command in [&["resume", "--last"][..], &["check", "--last"], &["list"]] {

@@ -183,6 +183,19 @@ fn links_out_of_an_agents_folder_are_not_followed() {
     link("outside/deep", ".claude/projects/-linked");
     link("outside/deep/ffffffff-0001.jsonl", ".claude/projects/-w/ffffffff-0001.jsonl");
     assert_eq!(ids(&sandbox, &[]), [CLAUDE, KILLED]);
+    let ran = sandbox.run(&["list"]);
+    let note = ran.err.lines().find(|line| line.contains("links are not listed")).unwrap();
+    assert!(note.ends_with("/.claude/projects/-w/ffffffff-0001.jsonl"), "{note}");
+}
+
+#[test]
+fn a_list_of_no_sessions_is_refused() {
+    let sandbox = claude();
+    for arguments in [&["list", "--limit", "0"][..], &["search", "files", "--limit=0"]] {
+        let ran = sandbox.run(arguments);
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        assert!(ran.err.contains("invalid value '0' for '--limit <NUMBER>'"), "{}", ran.err);
+    }
 }
 
 #[test]

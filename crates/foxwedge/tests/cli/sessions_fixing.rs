@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::{
+    homes,
     sandbox::{Sandbox, names},
     sessions_files::{Script, killed, parallel, sound},
 };
@@ -132,4 +133,47 @@ fn nothing_is_fixed_that_was_not_named() {
         assert!(ran.err.contains("help: nothing was changed"), "{}", ran.err);
     }
     assert_eq!(sandbox.read("home/.claude/projects/-w/s.jsonl"), killed().text());
+}
+
+/// A session of the newest Codex, whose lines can be damaged.
+fn codex_lines() -> Vec<Vec<u8>> {
+    let text = homes::codex(homes::CODEX).replace("0.46.0", "0.166.0");
+    text.split_inclusive('\n').map(|line| line.as_bytes().to_vec()).collect()
+}
+
+#[test]
+fn a_record_with_stray_bytes_between_its_parts_is_kept() {
+    let clean = codex_lines();
+    for line in 0..clean.len() {
+        let mut lines = clean.clone();
+        let at = lines[line].iter().position(|byte| *byte == b',').unwrap();
+        lines[line].splice(at..at, [0xff, 0xc3]);
+        let sandbox = Sandbox::with("s.jsonl", lines.concat());
+        let checked = sandbox.run(&["check", "s.jsonl"]);
+        assert!(checked.all().contains("FW801"), "line {line}: {}", checked.all());
+        let ran = sandbox.run(&["fix", "s.jsonl"]);
+        assert_eq!(ran.code, 0, "line {line}: {}", ran.all());
+        assert!(ran.err.contains("its record stays"), "line {line}: {}", ran.err);
+        assert_eq!(sandbox.read("s.jsonl").into_bytes(), clean.concat(), "line {line}");
+    }
+}
+
+#[test]
+fn a_torn_line_that_is_not_utf8_is_not_removed_unsaid() {
+    let mut lines = codex_lines();
+    let mut torn = lines[2].clone();
+    torn.truncate(torn.len() / 2);
+    torn.extend(b"\xff\n");
+    lines.insert(3, torn.clone());
+    let sandbox = Sandbox::with("s.jsonl", lines.concat());
+    // Codex leaves out a torn line, but not one that is no UTF-8.
+    let ran = sandbox.run(&["fix", "s.jsonl"]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert!(!ran.err.contains("is removed"), "{}", ran.err);
+    lines[3] = String::from_utf8_lossy(&torn).into_owned().into_bytes();
+    assert_eq!(sandbox.read("s.jsonl").into_bytes(), lines.concat());
+    // What a provider needs removed is removed, and the report says so.
+    sandbox.write("s.jsonl", lines.concat());
+    let ran = sandbox.run(&["fix", "--for-api", "s.jsonl"]);
+    assert!(ran.err.contains("line 4 is removed"), "{}", ran.all());
 }

@@ -58,6 +58,8 @@ fn mistakes_in_the_file_are_errors_with_their_line() {
         ("[check]\nprofil = \"claude\"\n", "foxwedge.toml:2: unknown field `profil`"),
         ("[check]\nprofile = \"llama\"\n", "invalid value 'llama'"),
         ("[check\n", "foxwedge.toml:1: "),
+        ("ignore = [\"FW1\"]\n", "`ignore` is outside of a table"),
+        ("[chek]\nignore = [\"FW1\"]\n", "unknown table `[chek]`"),
     ] {
         sandbox.write("foxwedge.toml", text);
         let ran = sandbox.run(&["check", "chat.json"]);

@@ -43,6 +43,48 @@ fn all_fixes_of_a_file_since_a_time_are_undone() {
 }
 
 #[test]
+fn a_dry_run_lists_what_would_be_restored_and_writes_nothing() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    sandbox.run(&["fix", "--select", "FW102", "chat.json"]);
+    assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    let (fixed, before) = (sandbox.read("chat.json"), sandbox.run(&["undo", "--list"]).out);
+    for (arguments, count) in [
+        (&["undo", "chat.json", "--dry-run"][..], 1),
+        (&["undo", "chat.json", "--dry-run", "--force"], 1),
+        (&["undo", "--since", "1h", "--dry-run"], 2),
+    ] {
+        let ran = sandbox.run(arguments);
+        assert_eq!((ran.code, ran.out.lines().count()), (0, count), "{}", ran.all());
+        assert!(ran.err.contains(" would be restored; nothing was changed.\n"), "{}", ran.err);
+        assert_eq!(sandbox.read("chat.json"), fixed, "{arguments:?}");
+        assert_eq!(sandbox.run(&["undo", "--list"]).out, before, "{arguments:?}");
+    }
+    // What a restore would refuse, the dry run refuses.
+    sandbox.write("chat.json", "[]");
+    let ran = sandbox.run(&["undo", "chat.json", "--dry-run"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.all());
+    assert!(ran.err.contains("changed since it was fixed"), "{}", ran.err);
+}
+
+#[test]
+fn an_age_is_refused_where_nothing_is_pruned() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);
+    let fixed = sandbox.read("chat.json");
+    for arguments in [
+        &["undo", "chat.json", "--older-than", "30d"][..],
+        &["undo", "--since", "1h", "--older-than", "30d"],
+        &["undo", "--list", "--older-than", "30d"],
+        &["undo", "--older-than", "30d"],
+    ] {
+        let ran = sandbox.run(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?} {}", ran.all());
+        assert!(ran.err.contains("--older-than"), "{arguments:?} {}", ran.err);
+        assert_eq!(sandbox.read("chat.json"), fixed, "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_file_that_changed_since_is_kept() {
     let sandbox = Sandbox::with("chat.json", CHAT);
     assert_eq!(sandbox.run(&["fix", "chat.json"]).code, 0);

@@ -59,12 +59,14 @@ pub(super) fn apply_repair(
         .backup
         .as_ref()
         .map(|path| abbreviate_home(&path.to_string_lossy(), file.folders.home().as_deref()));
+    let session = report.session.clone().map(|session| session.at(&file.entry.path));
+    let resume = session.as_ref().and_then(SessionRef::resume_command);
     Ok(json!({
         "applied": report.applied.len(),
         "fixed": report.fixed,
         "left": check.findings,
         "backup": backup,
-        "resume": report.session.as_ref().and_then(SessionRef::resume_command),
+        "resume": resume,
     }))
 }
 

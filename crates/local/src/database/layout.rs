@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use foxwedge_sessions::{CRUSH_TABLES, GOOSE_TABLES, OPENCODE_TABLES, StoreTable, StoreTables};
+use foxwedge_sessions::{
+    CRUSH_TABLES, GOOSE_TABLES, OPENCODE_TABLES, SchemaVersion, StoreTable, StoreTables,
+};
 use rusqlite::Connection;
 
 use super::error::explain;
@@ -116,12 +118,19 @@ pub(super) fn recognize(
     Err(HelpfulError::new(generation).help(format!("nothing was read; {}", clean(&closest))).into())
 }
 
-/// Refuses to write if the tables have anything that is not known: a column or a trigger.
+/// Refuses to write if the tables have anything that is not known: a column or a trigger, or a newer
+/// version of the schema.
 pub(super) fn check_writable(
     connection: &Connection,
     layout: &StoreLayout,
     path: &Path,
 ) -> anyhow::Result<()> {
+    if let Some(known) = &layout.tables.schema_version {
+        let newest = newest_version(connection, known).map_err(|error| explain(path, error))?;
+        if let Some(newer) = newest.filter(|newest| *newest > known.newest) {
+            return Err(unknown_schema(layout, &format!("version {newer} of the schema")));
+        }
+    }
     for table in layout.tables.messages {
         let columns = table_columns(connection, table.name).map_err(|e| explain(path, e))?;
         if let Some(unknown) = columns.iter().find(|column| !table.knows(column)) {
@@ -143,6 +152,15 @@ pub(super) fn check_writable(
         }
     }
     Ok(())
+}
+
+/// The newest version of the schema that the agent notes; `None` if it notes none.
+fn newest_version(connection: &Connection, known: &SchemaVersion) -> rusqlite::Result<Option<i64>> {
+    if !table_columns(connection, known.table)?.contains(known.column) {
+        return Ok(None);
+    }
+    let query = format!("SELECT max({}) FROM {}", known.column, known.table);
+    connection.query_row(&query, [], |row| row.get(0))
 }
 
 fn unknown_schema(layout: &StoreLayout, place: &str) -> anyhow::Error {

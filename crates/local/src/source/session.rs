@@ -13,7 +13,7 @@ use super::{
 use crate::{
     check_settings::CheckSettings,
     input_format::InputFormat,
-    outcome::{SessionRef, TargetFailure},
+    outcome::{SessionRef, SessionStore, TargetFailure},
     output::{clean, cut},
 };
 
@@ -22,12 +22,15 @@ pub(super) fn parse_session<'a>(
     text: &'a SessionText<'_>,
     settings: &CheckSettings,
 ) -> Result<Option<ParsedInput<'a>>, InputRejection> {
-    let agent = match settings.format() {
+    let (agent, shows_agent) = match settings.format() {
         Some(InputFormat::Wire(_)) => return Ok(None),
-        Some(InputFormat::Agent(agent)) => agent,
+        Some(InputFormat::Agent(agent)) => (agent, true),
         None => match foxwedge_sessions::detect_agent(text.as_str()) {
-            AgentDetection::Unknown => return Ok(None),
-            AgentDetection::Known(agent) => agent,
+            AgentDetection::Unknown => match settings.folder_agent() {
+                Some(agent) => (agent, false),
+                None => return Ok(None),
+            },
+            AgentDetection::Known(agent) => (agent, true),
             AgentDetection::UnknownVersion(agent, reason) => {
                 return Err(newer_version_failure(agent, &reason).into());
             }
@@ -37,6 +40,9 @@ pub(super) fn parse_session<'a>(
     let mut options = settings.options_for_agent(agent);
     let mut notes: Vec<String> = no_rules_note(&options).into_iter().collect();
     match foxwedge_sessions::read(text, agent, outline_options(options.profile)) {
+        // Agents keep other files in their folders, too.
+        Ok(session) if !shows_agent && session.draft().messages.is_empty() => Ok(None),
+        Err(_) if !shows_agent => Ok(None),
         Ok(session) if is_foreign(text, &session, settings) => {
             let message = format!("it contains no {} records", agent.name());
             Err(TargetFailure::new(message)
@@ -140,11 +146,10 @@ pub fn identify_session(content: &[u8]) -> Option<SessionRef> {
         return None;
     };
     let read = foxwedge_sessions::read(&text, agent, outline_options(agent.profile()));
-    Some(
-        read.map_or(SessionRef { agent, id: None, folder: None }, |session| {
-            SessionRef::of(&session)
-        }),
-    )
+    Some(read.map_or(
+        SessionRef { agent, id: None, folder: None, store: SessionStore::Own },
+        |session| SessionRef::of(&session),
+    ))
 }
 
 /// Error for a file of an unknown version. The user can force it with `--format`.

@@ -154,6 +154,13 @@ fn unknown_and_half_migrated_schemas_are_refused() {
         (SessionAgent::Goose, "ALTER TABLE messages DROP COLUMN metadata_json", false),
         (SessionAgent::Goose, "ALTER TABLE messages ADD COLUMN thread TEXT", true),
         (SessionAgent::Goose, "ALTER TABLE messages RENAME TO messages_old", false),
+        (SessionAgent::Goose, "INSERT INTO schema_version (version) VALUES (17)", true),
+        (
+            SessionAgent::Crush,
+            "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, version_id INTEGER NOT NULL);
+             INSERT INTO goose_db_version (version_id) VALUES (0), (20260127000000), (20260902120000)",
+            true,
+        ),
     ];
     for (agent, change, is_listed) in table {
         let home = TestHome::new();
@@ -168,6 +175,20 @@ fn unknown_and_half_migrated_schemas_are_refused() {
         let expected = if is_listed { "is not known" } else { "schema" };
         assert!(format!("{refused:#}").contains(expected), "{change}: {refused:#}");
     }
+}
+
+#[test]
+fn a_version_of_the_schema_that_was_checked_is_written() {
+    let home = TestHome::new();
+    let mut store = RowStore::create(home.folder(), SessionAgent::Crush, 1);
+    let keys = store.story(SESSION, 2);
+    store.connection.execute("DELETE FROM messages WHERE id = ?1", [&keys[0].1]).unwrap();
+    let versions =
+        "CREATE TABLE goose_db_version (id INTEGER PRIMARY KEY, version_id INTEGER NOT NULL);
+        INSERT INTO goose_db_version (version_id) VALUES (0), (20250424200609), (20260127000000)";
+    store.connection.execute_batch(versions).unwrap();
+    let path = store.close().join(SESSION);
+    assert!(home.fix(&path).unwrap().is_some());
 }
 
 #[test]

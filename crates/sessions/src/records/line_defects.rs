@@ -1,11 +1,12 @@
 //! Lines of a session file that are torn, damaged or too large.
 
-use super::{MAX_RECORD_BYTES, RowDefect, SessionReader};
+use super::{MAX_RECORD_BYTES, RowDefect, SessionReader, SessionRecord};
 use crate::{
-    SessionText,
-    lines::{RawRecord, RecordState, whole_records},
+    SessionAgent, SessionText,
+    lines::{RawRecord, RecordContainer, RecordState, whole_records},
 };
 use foxwedge_core::{DefectHarm, DefectText, FileDefect, Fix, Severity, Span, Strategy};
+use foxwedge_json::field_value;
 
 /// A defect of one line.
 struct LineDefect {
@@ -149,15 +150,66 @@ impl SessionReader<'_> {
                 let defect = LineDefect { code: 802, severity, harm, span, problem, repair, fix };
                 self.add_defect(record, at_line, defect);
             }
+            if damage.strays {
+                let problem = format!(
+                    "line {line} is torn: bytes that are not UTF-8 stand outside of its strings"
+                );
+                let repair = format!("stray bytes are removed from line {line}: its record stays");
+                let severity = self.agent.torn_line_severity();
+                let (harm, fix) = (DefectHarm::HidesHistory, Fix::safe(Strategy::Recover));
+                let defect = LineDefect { code: 801, severity, harm, span, problem, repair, fix };
+                self.add_defect(record, at_line, defect);
+            }
             if damage.encoding {
                 let problem = format!("line {line} is not UTF-8");
-                let repair = format!("invalid UTF-8 in line {line} becomes U+FFFD");
+                let repair = match damage.strays {
+                    true => format!("line {line} becomes UTF-8"),
+                    false => format!("invalid UTF-8 in line {line} becomes U+FFFD"),
+                };
                 let (severity, harm) = (Severity::Warning, DefectHarm::HidesHistory);
                 let fix = Fix::safe(Strategy::Recode);
                 let defect = LineDefect { code: 803, severity, harm, span, problem, repair, fix };
                 self.add_defect(record, at_line, defect);
             }
         }
+    }
+
+    /// Reports that the record is missing or displaced without which the agent does not open the file.
+    /// It is not written anew: it names what the rest of the file does not.
+    pub(super) fn note_missing_first(&mut self) {
+        let source = self.log.source;
+        let has = |span: Span, key| field_value(source, span, key).is_some();
+        let (name, is_first): (&str, &dyn Fn(&SessionRecord<'_>) -> bool) =
+            match (self.agent, self.agent.first_kind()) {
+                (SessionAgent::Codex | SessionAgent::Pi | SessionAgent::CopilotCli, Some(kind)) => {
+                    (kind, &move |record| record.kind == kind)
+                }
+                (SessionAgent::GeminiCli, _) => ("sessionId", &|record| {
+                    has(record.span, "sessionId") && has(record.span, "projectHash")
+                }),
+                _ => return,
+            };
+        let mut whole =
+            (0..).zip(&self.log.records).filter(|(_, record)| record.state != RecordState::Torn);
+        let Some((record, &SessionRecord { span, line, .. })) = whole.next() else { return };
+        let is_found = self.log.records.get(record).is_some_and(is_first);
+        let displaced = whole.map(|(_, record)| record).find(|record| is_first(record));
+        // Gemini CLI was not seen with a displaced record.
+        let is_known = displaced.is_none() || self.agent != SessionAgent::GeminiCli;
+        if is_found || !is_known || self.log.container != RecordContainer::Lines {
+            return;
+        }
+        let problem = match displaced {
+            Some(record) => {
+                let line = record.line + 1;
+                format!("the file does not start with its `{name}` record, which is in line {line}")
+            }
+            None => format!("the file does not start with a `{name}` record: it has none"),
+        };
+        let (severity, harm, fix) = (Severity::Error, DefectHarm::HidesHistory, Fix::NONE);
+        let repair = String::new();
+        let defect = LineDefect { code: 801, severity, harm, span, problem, repair, fix };
+        self.add_defect(record, line, defect);
     }
 
     /// Reports rows of a database that the agent cannot decode. It opens none of the session then.

@@ -174,6 +174,7 @@ mod tests {
         let target = CheckTarget {
             display_name: "a.json".to_owned(),
             name: None,
+            agent: None,
             kind: TargetKind::Named(path.clone()),
         };
         let mut stamps = StampTable::default();

@@ -22,7 +22,7 @@ use foxwedge_local::{
     calendar::format_timestamp,
     console::busy_process,
     language::localize,
-    outcome::{FileReport, SessionRef, TargetFailure, TargetOutcome, TargetResult},
+    outcome::{FileReport, SessionRef, SessionStore, TargetFailure, TargetOutcome, TargetResult},
     output::{self, BOLD, HELP, HelpfulError, paint, pluralize, write_stderr},
     session_health::SessionHealth,
     session_overview::{SessionOverview, read_overview},
@@ -62,14 +62,18 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
         mode: CheckMode::DryRun,
         writes_elsewhere: false,
     };
-    let sessions = target::list_sessions(&check.agent);
+    let (sessions, unreadable) = target::find_with_failures(&check.agent);
+    let unreadable: Vec<TargetOutcome> =
+        unreadable.iter().map(|target| preview.check_target(target)).collect();
     let (total, planned) = plan_repairs(&preview, &sessions, !check.quiet);
     let for_people = check.output_format.is_for_people();
     if check.dry_run {
-        let outcomes: Vec<TargetOutcome> =
+        let mut outcomes: Vec<TargetOutcome> =
             planned.iter().map(PlannedSession::preview_outcome).collect();
+        outcomes.extend(unreadable.iter().cloned());
         if for_people {
             output::write_stdout(&plan::format(&planned, total, usize::MAX))?;
+            summary::print_failures(&unreadable);
             if !planned.is_empty() {
                 write_stderr(&summary::summary_line(&outcomes, &settings));
             }
@@ -83,7 +87,8 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
         write_stderr(&plan::format(&planned, total, plan::MAX_LINES));
     }
     if planned.is_empty() && for_people {
-        return Ok(ExitCode::SUCCESS);
+        summary::print_failures(&unreadable);
+        return Ok(exit_code(&check, CheckMode::Fix, ReportTotals::of(&unreadable)));
     }
     if repairs > 0 && !args.yes && !confirm(repairs)? {
         write_stderr(&localize("Nothing was changed.\n"));
@@ -92,11 +97,13 @@ pub(super) fn run(args: &FixArgs) -> anyhow::Result<ExitCode> {
     let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let fix = CheckJob { mode: CheckMode::Fix, ..preview };
     // One after the other: sessions may share a database, and each repair locks it.
-    let outcomes = pool::map_in_order(&planned, !check.quiet, |one| match &one.verdict {
+    let mut outcomes = pool::map_in_order(&planned, !check.quiet, |one| match &one.verdict {
         PlanVerdict::Repair => fix.check_target(&one.target),
         PlanVerdict::Skip(_) => one.preview_outcome(),
     });
-    deliver(&check, &fix, &outcomes, began)?;
+    let sessions = outcomes.len();
+    outcomes.extend(unreadable);
+    deliver(&check, &fix, &outcomes, sessions, began)?;
     Ok(exit_code(&check, CheckMode::Fix, ReportTotals::of(&outcomes)))
 }
 
@@ -146,7 +153,12 @@ fn judge(
         return PlanVerdict::Skip(why.to_owned());
     }
     let id = overview.id.clone().unwrap_or_else(|| entry.id.clone());
-    let session = SessionRef { agent: entry.agent, id: Some(id), folder: None };
+    let session = SessionRef {
+        agent: entry.agent,
+        id: Some(id),
+        folder: None,
+        store: SessionStore::of_entry(entry),
+    };
     match busy_process(&UserFolders::Environment, &entry.path, Some(&session)) {
         Some(reason) => PlanVerdict::Skip(reason),
         None => PlanVerdict::Repair,
@@ -192,11 +204,13 @@ fn confirm(repairs: usize) -> anyhow::Result<bool> {
     }
 }
 
-/// Writes what was done: for people one summary, for programs every step.
+/// Writes what was done: for people one summary, for programs every step. The first outcomes are
+/// those of sessions.
 fn deliver(
     check: &CheckArgs,
     fix: &CheckJob,
     outcomes: &[TargetOutcome],
+    sessions: usize,
     began: u64,
 ) -> anyhow::Result<()> {
     if !check.output_format.is_for_people() {
@@ -209,7 +223,7 @@ fn deliver(
         return Ok(());
     }
     let repaired = ReportTotals::of(outcomes).changed;
-    let left = outcomes.len() - repaired;
+    let left = sessions - repaired;
     let sessions = pluralize(repaired, "session");
     let done = paint(BOLD, format!("Repaired {sessions}"));
     write_stderr(&localize(match left {

@@ -24,7 +24,7 @@ use foxwedge_local::{
     agents::{self, new_session_path},
     calendar::format_milliseconds,
     language::localize,
-    outcome::SessionRef,
+    outcome::{SessionRef, SessionStore},
     output::{self, HelpfulError, clean, format_help, pluralize},
     session_document::{self, default_check_options},
     source::InputDocument,
@@ -78,7 +78,12 @@ pub(super) fn run(
     output::write_stderr(&localize(format!(
         "Written as a session of {agent} to {place}: {messages}, {lost}.\n"
     )));
-    let session = SessionRef { agent: to, id: Some(id), folder: Some(folder) };
+    let session = SessionRef {
+        agent: to,
+        id: Some(id),
+        folder: Some(folder),
+        store: SessionStore::of(to, &path),
+    };
     if let Some(command) = session.resume_command().filter(|_| args.output.is_none()) {
         output::write_stderr(&format_help(&format!("`{command}` resumes it")));
     }

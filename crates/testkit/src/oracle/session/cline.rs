@@ -2,11 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::SessionConversation;
+use super::{SessionConversation, lines::without_strays};
 
 /// The elements of the list, as far as they can be read.
 pub(super) fn elements(bytes: &[u8]) -> Vec<Value> {
-    let bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let mut bytes: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+    let readable = without_strays(&bytes);
+    let is_one_line = !bytes.trim_ascii().contains(&b'\n');
+    if is_one_line && serde_json::from_slice::<Value>(&readable).is_ok() {
+        bytes = readable;
+    }
     let text = String::from_utf8_lossy(&bytes);
     // Newer versions of Cline write an object around the list.
     if let Ok(object) = serde_json::from_str::<serde_json::Map<String, Value>>(&text) {

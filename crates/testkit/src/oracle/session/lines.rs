@@ -19,11 +19,38 @@ pub(super) fn records(bytes: &[u8]) -> Vec<LineRecord> {
         let text = String::from_utf8_lossy(&raw);
         let found = match serde_json::from_str(text.trim()) {
             Ok(value) => vec![value],
-            Err(_) => saved(&text),
+            Err(_) => match serde_json::from_slice(&without_strays(&raw)) {
+                Ok(value) => vec![value],
+                Err(_) => saved(&text),
+            },
         };
         records.extend(found.into_iter().map(|value| LineRecord { line, value }));
     }
     records
+}
+
+/// The line without bytes that are not UTF-8, except that those in strings are replaced.
+pub(super) fn without_strays(raw: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut quoted = false;
+    let mut rest = raw;
+    while let Some(&byte) = rest.first() {
+        let mut widths = 1..=rest.len().min(4);
+        let Some(width) = widths.find(|&width| std::str::from_utf8(&rest[..width]).is_ok()) else {
+            if quoted {
+                kept.extend("\u{fffd}".bytes());
+            }
+            rest = &rest[1..];
+            continue;
+        };
+        // An escape is two characters long; the second one ends nothing.
+        let escape = quoted && byte == b'\\' && rest.len() > 1 && rest[1].is_ascii();
+        quoted ^= byte == b'"';
+        let width = if escape { 2 } else { width };
+        kept.extend(&rest[..width]);
+        rest = &rest[width..];
+    }
+    kept
 }
 
 /// Complete records in a line that is not one record: after a truncated one, or several in a row.
@@ -63,6 +90,7 @@ mod tests {
     #[test]
     fn records_are_found_in_damaged_files() {
         let one = r#"{"type":"a","sessionId":"1"}"#;
+        assert_eq!(records(&[b"\xff\xc3", one.as_bytes(), b"\x80\n"].concat()).len(), 1);
         let table: [(&str, usize); 8] = [
             ("", 0),
             ("ONE\n\nONE\r\n", 2),
