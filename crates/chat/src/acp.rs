@@ -6,6 +6,7 @@
 
 mod approver;
 mod content;
+mod replay;
 mod session;
 mod wire;
 

@@ -90,6 +90,8 @@ impl ChatAgent {
                 self.session = ChatSessionState::New(sessions::new_id());
                 self.run_controller.detach();
                 self.last_run = None;
+                self.shell_blocks.clear();
+                self.undone_calls.clear();
                 self.switched_queue = Some(Vec::new());
                 reply_with_lines(vec!["the next prompt starts a new session".to_owned()])
             }

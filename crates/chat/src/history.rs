@@ -124,7 +124,7 @@ impl ChatHistory {
 }
 
 /// The status that a tool result implies. Placeholders stand for results that never arrived.
-fn status_of_result(result: &ToolResultPart<'_>) -> ToolStatus {
+pub(crate) fn status_of_result(result: &ToolResultPart<'_>) -> ToolStatus {
     let text = result.parts.first().map(ModelPart::content);
     let placeholder = match text {
         Some(ContentPart::Text(text)) => text.strip_prefix("[foxwedge] ").unwrap_or_default(),

@@ -261,7 +261,10 @@ impl ChatAgent {
     /// Resumes a stored session. Returns its queued prompts.
     pub(crate) async fn resume(&mut self, entry: &ChatSessionEntry) -> anyhow::Result<Vec<String>> {
         sessions::check_free(&self.open_store, &entry.id).await?;
-        self.open(&entry.id, &entry.title).await
+        let queued = self.open(&entry.id, &entry.title).await?;
+        // What commands printed belongs to the session in which they ran.
+        self.shell_blocks.clear();
+        Ok(queued)
     }
 
     /// Switches to a copy of this session. Returns its queued prompts.

@@ -15,6 +15,9 @@ pub(crate) struct SlashCommandSpec {
     build: fn(Option<&str>) -> SlashCommand,
 }
 
+/// The only argument that `/undo` takes.
+const UNDO_FILES: &str = "files";
+
 /// A parsed command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SlashCommand {
@@ -59,8 +62,8 @@ pub(crate) const SLASH_COMMANDS: [SlashCommandSpec; 12] = [
     command_spec("continue", "", "continue without a new prompt", |_| SlashCommand::Continue),
     command_spec("undo", "[files]", "undo the last prompt, or also its changes of files", |rest| {
         SlashCommand::Undo(match rest {
-            Some("files") => UndoScope::WithFiles,
-            Some(_) | None => UndoScope::Conversation,
+            Some(_) => UndoScope::WithFiles,
+            None => UndoScope::Conversation,
         })
     }),
     command_spec("compact", "[what matters]", "compact the history now", |rest| {
@@ -144,6 +147,14 @@ pub(crate) fn parse(line: &str) -> ChatInputLine {
                 help: format!("to send it as a prompt, type two slashes: `//{word} …`"),
             })
         }
+        Some(entry)
+            if entry.name == "undo" && arguments.is_some_and(|given| given != UNDO_FILES) =>
+        {
+            ChatInputLine::Unknown(UnknownSlashCommand {
+                message: format!("`/undo` takes no arguments but `{UNDO_FILES}`"),
+                help: format!("to send it as a prompt, type two slashes: `//{word} …`"),
+            })
+        }
         Some(entry) => ChatInputLine::Command((entry.build)(arguments)),
         None => ChatInputLine::Unknown(unknown_command(word)),
     }
@@ -199,6 +210,8 @@ mod tests {
             ("/help", ChatInputLine::Command(SlashCommand::Help)),
             (" /quit ", ChatInputLine::Command(SlashCommand::Quit)),
             ("/exit", ChatInputLine::Command(SlashCommand::Quit)),
+            ("/undo", ChatInputLine::Command(SlashCommand::Undo(UndoScope::Conversation))),
+            ("/undo files ", ChatInputLine::Command(SlashCommand::Undo(UndoScope::WithFiles))),
             ("/clear", ChatInputLine::Command(SlashCommand::New)),
             ("/compact", ChatInputLine::Command(SlashCommand::Compact(None))),
             (
@@ -230,6 +243,9 @@ mod tests {
             "{}",
             error("/fork that")
         );
+        for line in ["/undo filesx", "/undo\n!touch pasted", "/undo files now"] {
+            assert!(error(line).starts_with("`/undo` takes no arguments but `files`"), "{line}");
+        }
     }
 
     #[test]

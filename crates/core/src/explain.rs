@@ -81,9 +81,18 @@ pub fn explain_other(text: &str) -> Option<OtherError> {
     }
 }
 
-/// Whether an error text says that the conversation exceeds the model's context window.
+/// Whether an error text says that the conversation exceeds the model's context window, so that a
+/// shorter one helps.
 pub fn is_context_overflow(text: &str) -> bool {
-    explain_other(text).is_some_and(|error| error.advice == advice::CONTEXT_OVERFLOW.en)
+    let Some(error) = explain_other(text) else { return false };
+    error.advice == advice::CONTEXT_OVERFLOW.en
+        || error.advice == advice::REPLY_LIMIT.en
+            && !NormalizedText::new(text).is_reply_larger_than_messages()
+}
+
+/// Whether an error text says that the account reached a limit in time, not the model its limit.
+pub fn is_rate_limit(text: &str) -> bool {
+    explain_other(text).is_some_and(|error| error.advice == advice::RATE_LIMIT.en)
 }
 
 /// The first group of the table with a wording that the text contains, and its provider.

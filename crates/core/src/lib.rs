@@ -33,7 +33,9 @@ pub use draft::{
     MessageFlags, MessageLayout, OptionalText, OwnedCall, Part, PartKind, PartTable, Role,
     SignatureState, TextShape, UnresolvedReference,
 };
-pub use explain::{ErrorExplanation, OtherError, explain, explain_other, is_context_overflow};
+pub use explain::{
+    ErrorExplanation, OtherError, explain, explain_other, is_context_overflow, is_rate_limit,
+};
 pub use foxwedge_json::{Span, TextReplacement, lone_surrogates};
 pub use nearest::nearest_name;
 pub use pairing::{CallPairing, PairedAnswer, PairedCall, ResultMatch, Turn, pair_calls};

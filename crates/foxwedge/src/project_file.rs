@@ -10,7 +10,9 @@ use std::{
 
 use clap::{Args, FromArgMatches};
 use foxwedge_core::nearest_name;
+use foxwedge_gateway::config::root_keys;
 use serde::Deserialize;
+use toml::de::DeTable;
 
 use crate::cli::CheckArgs;
 use foxwedge_local::output::{HelpfulError, clean};
@@ -18,9 +20,11 @@ use foxwedge_local::output::{HelpfulError, clean};
 /// The name of the file.
 const FILE_NAME: &str = "foxwedge.toml";
 
-/// The table that is read, and its keys.
-const TABLE: &str = "check";
-const KEYS: [&str; 7] = ["profile", "select", "ignore", "policy", "orphans", "tail", "language"];
+/// The keys of the table `[check]`.
+const CHECK_KEYS: [&str; 7] =
+    ["profile", "select", "ignore", "policy", "orphans", "tail", "language"];
+const CHECK_HELP: &str =
+    "its table `[check]` takes profile, select, ignore, policy, orphans, tail, language";
 
 /// The file. Tables beside `[check]` configure the gateway.
 #[derive(Deserialize)]
@@ -56,32 +60,37 @@ pub(crate) fn read_flags(args: &CheckArgs) -> Result<Option<CheckArgs>, HelpfulE
             .help("--isolated checks without the file of the project")
     })?;
     let file: ProjectFile = toml::from_str(&text).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        HelpfulError::new(format!("{shown}:{line}: {}", error.message())).help(
-            "its table `[check]` takes profile, select, ignore, policy, orphans, tail, language",
-        )
+        let line = line_of(&text, error.span().unwrap_or_default().start);
+        HelpfulError::new(format!("{shown}:{line}: {}", error.message())).help(CHECK_HELP)
     })?;
-    check_other_keys(&text, &shown)?;
+    check_root_keys(&text, &shown)?;
     file.check.map(|table| parse_flags(table, &shown)).transpose()
 }
 
-/// Refuses keys beside `[check]` that are meant for it. The other ones are those of the gateway, which
-/// refuses what it does not know.
-fn check_other_keys(text: &str, shown: &str) -> Result<(), HelpfulError> {
-    let table: toml::Table = toml::from_str(text).unwrap_or_default();
-    for key in table.keys().filter(|key| *key != TABLE) {
-        let key = clean(key);
-        if KEYS.contains(&&*key) {
-            return Err(HelpfulError::new(format!("{shown}: `{key}` is outside of a table"))
-                .help("put it below the line `[check]`"));
+/// Refuses keys outside of `[check]` that have no effect, neither here nor in the gateway.
+fn check_root_keys(text: &str, shown: &str) -> Result<(), HelpfulError> {
+    let Ok(root) = DeTable::parse(text) else { return Ok(()) };
+    let mut known = root_keys();
+    known.push("check");
+    for key in root.get_ref().keys() {
+        let (name, line) = (key.get_ref().as_ref(), line_of(text, key.span().start));
+        if known.contains(&name) {
+            continue;
         }
-        if nearest_name(&key, [TABLE]).is_some() {
-            return Err(HelpfulError::new(format!("{shown}: unknown table `[{key}]`"))
-                .help("did you mean `[check]`?"));
-        }
+        let help = match nearest_name(name, known.iter().copied()) {
+            _ if CHECK_KEYS.contains(&name) => "did you mean `[check]`?".to_owned(),
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => CHECK_HELP.to_owned(),
+        };
+        let name = clean(name);
+        return Err(HelpfulError::new(format!("{shown}:{line}: unknown key `{name}`")).help(help));
     }
     Ok(())
+}
+
+/// The line of a byte.
+fn line_of(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or_default().matches('\n').count() + 1
 }
 
 fn find_file() -> Option<PathBuf> {

@@ -41,6 +41,7 @@ pub use read::{LoadedConfig, read, read_network};
 pub use reload::ConfigChanges;
 pub use table::{
     ConsoleConfig, GatewayLimits, GatewayTimeouts, GuardConfig, RecordConfig, SessionConfig,
+    root_keys,
 };
 pub use token::{TokenError, new_token};
 

@@ -46,7 +46,7 @@ pub use laws::{CallLaw, KeptResult, RepairLaws, SideText};
 pub use output::{badge_svg, json_report, junit_report, text_table};
 pub use probe::{
     ProbeEvidence, ProbeFile, ProbeOutcome, ProbeRequest, ProbeVerdict, contradicts,
-    merge_evidence, probe_vectors,
+    evidence_conflicts, merge_evidence, probe_vectors,
 };
 pub use protocol::{EngineAnswer, EngineReply, SuiteEngine, SuiteQuestion};
 pub use reading::{HistoryItem, HistoryReading, HistorySide, ItemContent};

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::{QuestionOutcome, QuestionResult, REVISION, SuiteLevel, SuiteResults, SuiteTrack};
+use crate::{
+    ExpectedFailures, QuestionOutcome, QuestionResult, REVISION, SuiteLevel, SuiteResults,
+    SuiteTrack,
+};
 
 /// Counts of some questions.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -78,7 +81,7 @@ pub fn text_table(results: &SuiteResults) -> String {
 }
 
 /// Everything, as one JSON object.
-pub fn json_report(results: &SuiteResults) -> String {
+pub fn json_report(results: &SuiteResults, expected: &ExpectedFailures) -> String {
     let questions = results.questions.iter().map(|it| {
         json!({
             "id": it.id,
@@ -91,6 +94,7 @@ pub fn json_report(results: &SuiteResults) -> String {
                 QuestionOutcome::Failed(_) => "failed",
                 QuestionOutcome::Skipped => "skipped",
             },
+            "expected": expected.has(it),
             "broken": it.breaches(),
         })
     });
@@ -107,14 +111,17 @@ pub fn json_report(results: &SuiteResults) -> String {
     format!("{report}\n")
 }
 
-/// JUnit XML: a test case for each question.
-pub fn junit_report(results: &SuiteResults) -> String {
-    let counts = QuestionCounts::of(results.questions.iter());
+/// JUnit XML: a test case for each question. An expected failure is skipped, and a pass that was
+/// not expected is a failure.
+pub fn junit_report(results: &SuiteResults, expected: &ExpectedFailures) -> String {
+    let difference = expected.difference(results);
+    let is_known = |it: &QuestionResult| expected.has(it) && !it.breaches().is_empty();
+    let known = results.questions.iter().filter(|it| is_known(it)).count();
     let attributes = format!(
         "name=\"integrity suite {REVISION}\" tests=\"{}\" failures=\"{}\" skipped=\"{}\"",
         results.questions.len(),
-        counts.failed,
-        counts.skipped
+        difference.new_failures.len() + difference.unexpected_passes.len(),
+        results.skipped() + known
     );
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {attributes}>\n  <testsuite {attributes}>\n"
@@ -126,9 +133,18 @@ pub fn junit_report(results: &SuiteResults) -> String {
         if it.outcome == QuestionOutcome::Skipped {
             xml.push_str("<skipped/>");
         }
-        for breach in it.breaches() {
-            let (law, what) = (breach.law.name(), escape_xml(&breach.what));
-            let _ = write!(xml, "<failure type=\"{law}\" message=\"{what}\"/>");
+        let breaches = it.breaches().iter().map(|it| (it.law.name(), escape_xml(&it.what)));
+        if is_known(it) {
+            let texts: Vec<String> = breaches.map(|(law, what)| format!("{law}: {what}")).collect();
+            let texts = texts.join("; ");
+            let _ = write!(xml, "<skipped message=\"expected failure: {texts}\"/>");
+        } else {
+            for (law, what) in breaches {
+                let _ = write!(xml, "<failure type=\"{law}\" message=\"{what}\"/>");
+            }
+        }
+        if expected.has(it) && it.breaches().is_empty() {
+            xml.push_str("<failure type=\"expected\" message=\"expected to fail, but passed\"/>");
         }
         xml.push_str("</testcase>\n");
     }

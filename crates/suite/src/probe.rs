@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use foxwedge_core::{Format, Severity, check, explain, explain_other};
+use foxwedge_formats::model::{ModelResponse, decode_reply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -23,6 +24,8 @@ const MIN_RESPONSES_TOKENS: u64 = 16;
 pub struct ProbeRequest {
     /// The vector.
     pub id: String,
+    /// Its format.
+    pub format: Format,
     /// The body.
     pub body: String,
     /// Tokens of the body, counted as one for three bytes, which is more than there are.
@@ -113,7 +116,7 @@ impl ProbeRequest {
             return Err("as a request to this model it has other defects".to_owned());
         }
         let input_tokens = (body.len() as u64).div_ceil(3);
-        Ok(ProbeRequest { id: vector.id.clone(), body, input_tokens, output_tokens })
+        Ok(ProbeRequest { id: vector.id.clone(), format, body, input_tokens, output_tokens })
     }
 }
 
@@ -156,7 +159,7 @@ impl ProbeVerdict {
         let error = error_text(body);
         let cause = explain(&error).map(|explanation| format!("FW{}", explanation.code));
         let outcome = match status {
-            200..300 => ProbeOutcome::Accepted,
+            200..300 if is_reply(body, request.format) => ProbeOutcome::Accepted,
             400 | 422 if explain_other(&error).is_none() => ProbeOutcome::Refused,
             _ => ProbeOutcome::Undecided,
         };
@@ -289,6 +292,26 @@ pub fn merge_evidence(table: &str, new: &[ProbeEvidence]) -> String {
     merged
 }
 
+/// Vectors about which lines of evidence disagree, each with what they say. Only the newest of them
+/// stays in the table.
+pub fn evidence_conflicts(table: &str, new: &[ProbeEvidence]) -> Vec<String> {
+    let mut said: BTreeMap<(&str, &str), Vec<&ProbeEvidence>> = BTreeMap::new();
+    let old: Vec<ProbeEvidence> = table.lines().filter_map(ProbeEvidence::read).collect();
+    for evidence in old.iter().chain(new) {
+        said.entry((&evidence.id, &evidence.profile)).or_default().push(evidence);
+    }
+    let mut conflicts = Vec::new();
+    for ((id, profile), mut lines) in said {
+        lines.dedup_by_key(|line| line.outcome());
+        if lines.len() > 1 {
+            let texts: Vec<String> =
+                lines.iter().map(|line| format!("{} ({})", line.text, line.seen)).collect();
+            conflicts.push(format!("{id} {profile}: {}", texts.join("; ")));
+        }
+    }
+    conflicts
+}
+
 /// The clauses that a text breaks under its rules.
 fn defects(rules: &ProfileRules, text: &str) -> Result<Vec<String>, String> {
     rules.with_draft(text, |draft| {
@@ -389,6 +412,12 @@ fn tools(format: Format, rules: &ProfileRules, list: &str) -> Map<String, Value>
     fields
 }
 
+/// Whether a body is a reply of an API. A proxy may answer in its place.
+fn is_reply(body: &str, format: Format) -> bool {
+    let decoded = decode_reply(body, format);
+    decoded.is_ok_and(|decoded| matches!(decoded.outcome, ModelResponse::Reply(_)))
+}
+
 /// The message in the error body of any provider; the whole body if it has none.
 fn error_text(body: &str) -> String {
     let Ok(value) = serde_json::from_str::<Value>(body) else { return body.to_owned() };
@@ -421,5 +450,10 @@ fn redacted(text: &str, request: &str) -> String {
 /// The month of a day.
 fn month(date: &str) -> Option<&str> {
     let shape: String = date.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    (shape == "0000-00-00").then(|| date.get(..7)).flatten()
+    let number = |digits: &str| digits.parse::<u32>().unwrap_or(0);
+    let exists = |date: &str| {
+        let [_, month, day] = date.split('-').collect::<Vec<_>>()[..] else { return false };
+        (1..=12).contains(&number(month)) && (1..=31).contains(&number(day))
+    };
+    (shape == "0000-00-00" && exists(date)).then(|| date.get(..7)).flatten()
 }

@@ -133,7 +133,7 @@ pub struct QuestionResult {
 impl QuestionResult {
     /// The question, as in a file of expected failures.
     pub fn key(&self) -> String {
-        format!("{} {} {}", self.id, self.track.name(), self.profile)
+        question_key(&self.id, self.track, &self.profile)
     }
 
     /// The laws that were broken.
@@ -209,6 +209,11 @@ pub(crate) struct AskedQuestion {
     pub(crate) vector: usize,
     pub(crate) track: SuiteTrack,
     pub(crate) profile: String,
+}
+
+/// A question, as in a file of expected failures.
+pub(crate) fn question_key(id: &str, track: SuiteTrack, profile: &str) -> String {
+    format!("{id} {} {profile}", track.name())
 }
 
 /// The questions that the filter takes, and the number of those that have no evidence.

@@ -6,8 +6,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foxwedge_suite::{
-    QuestionFilter, SuiteSession, SuiteVector, answer_line, badge_svg, json_report, junit_report,
-    text_table,
+    ExpectedFailures, QuestionFilter, SuiteSession, SuiteVector, answer_line, badge_svg,
+    json_report, junit_report, text_table,
 };
 
 /// What lies between two calls.
@@ -93,8 +93,8 @@ pub extern "C" fn results(form: u32) {
         let results = memory.session.results();
         memory.output = match form {
             0 => text_table(results),
-            1 => json_report(results),
-            2 => junit_report(results),
+            1 => json_report(results, &ExpectedFailures::default()),
+            2 => junit_report(results, &ExpectedFailures::default()),
             _ => badge_svg(results),
         };
     });

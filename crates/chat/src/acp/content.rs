@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 
 use super::wire::AcpError;
-use crate::attachments::{ChatPrompt, FILE_MARK, image_block, text_block};
+use crate::attachments::{ChatPrompt, FILE_MARK, read_image_block, text_block};
 
 /// Lines of context in a patch.
 const CONTEXT: usize = 3;
@@ -22,7 +22,12 @@ pub(super) fn read_prompt(blocks: &[Value]) -> Result<ChatPrompt, AcpError> {
             "text" => prompt.text.push_str(text("text")),
             // The model reads the file itself, if it needs it.
             "resource_link" => prompt.text.push_str(&shown_address(text("uri"))),
-            "image" => prompt.blocks.push(image_block(text("mimeType"), text("data"))),
+            "image" => {
+                let read = read_image_block(text("data"));
+                let block = read
+                    .map_err(|why| AcpError::params(&format!("a picture cannot be sent: {why}")))?;
+                prompt.blocks.push(block);
+            }
             "resource" => {
                 let resource = block.get("resource").unwrap_or(&Value::Null);
                 let address = resource.get("uri").and_then(Value::as_str).unwrap_or_default();
@@ -152,12 +157,17 @@ mod tests {
             json!({"type":"text","text":"look at "}),
             json!({"type":"resource_link","name":"a","uri":"file:///den/a.rs"}),
             json!({"type":"resource","resource":{"uri":"file:///den/b","text":"bee"}}),
-            json!({"type":"image","mimeType":"image/png","data":"aGk="}),
+            json!({"type":"image","mimeType":"text/html","data":"iVBORw0K\nGgo="}),
         ];
         let prompt = read_prompt(&blocks).expect("a prompt");
         assert_eq!(prompt.text, "look at /den/a.rs/den/b");
         let file = text_block("The file `/den/b`:\n\nbee");
-        assert_eq!(prompt.blocks, [file, image_block("image/png", "aGk=")]);
+        let source = json!({"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="});
+        assert_eq!(prompt.blocks, [file, json!({"type":"image","source":source})]);
+        for data in ["", "!!!notbase64", "aGk=", "iVBORw0KGgo"] {
+            let block = json!({"type":"image","mimeType":"image/png","data":data});
+            assert!(read_prompt(&[block]).is_err(), "{data}");
+        }
         assert!(read_prompt(&[]).is_err());
         assert!(read_prompt(&[json!({"type":"audio"})]).is_err());
     }

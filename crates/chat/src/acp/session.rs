@@ -10,20 +10,19 @@ use foxwedge_run::{
     RawJson, RunEffect, ToolStatus, UiChange,
     encode::{AcpRevision, EncoderOptions, RunEncoder, UiFormat},
 };
-use foxwedge_tools::ToolEffect;
 use serde_json::{Map, Value, json};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{
     approver::AcpApprover,
     content::diff_content,
+    replay::replay_history,
     wire::{AcpError, AcpWriter},
 };
 use crate::{
     ChatAgent, ChatOptions, ChatSetup,
     attachments::ChatPrompt,
     file_journal::RecentChanges,
-    history::ChatHistoryItem,
     instructions,
     run_control::ChatRunController,
     sessions, setup,
@@ -327,50 +326,9 @@ impl SessionListener {
     }
 }
 
-fn text_update(kind: &str, message: &str, text: &str) -> Value {
+pub(super) fn text_update(kind: &str, message: &str, text: &str) -> Value {
     let content = json!({ "type": "text", "text": text });
     json!({ "sessionUpdate": kind, "messageId": message, "content": content })
-}
-
-/// Sends the messages of a stored session.
-fn replay_history(
-    chat: &ChatAgent,
-    revision: AcpRevision,
-    session: &str,
-    writer: &AcpWriter,
-) -> anyhow::Result<()> {
-    let Some(history) = chat.history()? else { return Ok(()) };
-    for (at, item) in history.items()?.into_iter().enumerate() {
-        let message = format!("past-{at}");
-        writer.update(
-            session,
-            match item {
-                ChatHistoryItem::Prompt(text) => text_update("user_message_chunk", &message, &text),
-                ChatHistoryItem::Text(text) => text_update("agent_message_chunk", &message, &text),
-                ChatHistoryItem::Call(name, subject, status) => json!({
-                    "sessionUpdate": match revision {
-                        AcpRevision::V1 => "tool_call",
-                        AcpRevision::V2 => "tool_call_update",
-                    },
-                    "toolCallId": message,
-                    "title": format!("{name} {subject}").trim_end(),
-                    "kind": call_kind(chat, &name),
-                    "status": if status == ToolStatus::Succeeded { "completed" } else { "failed" },
-                }),
-            },
-        );
-    }
-    Ok(())
-}
-
-fn call_kind(chat: &ChatAgent, name: &str) -> &'static str {
-    let effect = chat.tools.get(name).map(|tool| tool.spec().effect);
-    match (name, effect) {
-        ("run", _) => "execute",
-        (_, Some(ToolEffect::Reads)) => "read",
-        ("write" | "edit", _) => "edit",
-        _ => "other",
-    }
 }
 
 /// The commands that a client may offer.

@@ -240,8 +240,13 @@ fn result_text(content: &Value) -> String {
     }
 }
 
+/// The first removed and added lines of an edit; empty if the call does not edit text.
+fn changed_lines(input: &Value) -> Vec<(Style, String)> {
+    limit_lines(edit_lines(input), MAX_CHANGED_LINES)
+}
+
 /// The removed and added lines of an edit; empty if the call does not edit text.
-pub(super) fn changed_lines(input: &Value) -> Vec<(Style, String)> {
+pub(super) fn edit_lines(input: &Value) -> Vec<(Style, String)> {
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
     let Some(old) = text(&["old", "old_string", "old_text"]) else { return Vec::new() };
     let new = text(&["new", "new_string", "new_text"]).unwrap_or_default();
@@ -256,7 +261,7 @@ pub(super) fn changed_lines(input: &Value) -> Vec<(Style, String)> {
     let new = new.get(..new.len() - unchanged).unwrap_or_default();
     let removed = old.iter().map(|line| (REMOVED, format!("- {line}")));
     let added = new.iter().map(|line| (ADDED, format!("+ {line}")));
-    limit_lines(removed.chain(added).collect(), MAX_CHANGED_LINES)
+    removed.chain(added).collect()
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(super) fn live_area(screen: &TerminalScreen, now: u64, frame: Option<usize>)
 
     let text = text_rows(screen, width);
     let calls = screen.calls.live_rows(screen.signs, width, MAX_CALL_ROWS, now);
-    let question = question_rows(screen, width, now);
+    let question = question_rows(screen, width, max.saturating_sub(editor.len()), now);
     let queued = queued_rows(screen, width);
     let status = status_rows(screen, width, now, frame);
     let gap = |is: bool| vec![StyledRow::new(); usize::from(is)];
@@ -150,9 +150,11 @@ fn text_rows(screen: &TerminalScreen, width: usize) -> Vec<StyledRow> {
     rows.split_off(skip)
 }
 
-fn question_rows(screen: &TerminalScreen, width: usize, now: u64) -> Vec<StyledRow> {
+fn question_rows(screen: &TerminalScreen, width: usize, max: usize, now: u64) -> Vec<StyledRow> {
     let Some(prompt) = screen.asks.front() else { return Vec::new() };
-    let mut rows = prompt.rows(screen.signs, width);
+    // Below the call are the keys, and how many questions follow.
+    let below = 1 + usize::from(screen.asks.len() > 1);
+    let mut rows = prompt.rows(screen.signs, width, max.saturating_sub(below));
     match &screen.stage {
         ApprovalPromptStage::TypingReason(_) => {
             rows.push(StyledRow::localized(WARNING, "  Enter denies, Esc goes back").fit(width))

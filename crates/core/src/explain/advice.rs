@@ -275,6 +275,12 @@ advice! {
         unchanged; if the signature is lost, run `foxwedge fix FILE`: the documented bypass value \
         is used instead.",
         "当前轮的函数调用缺少它原有的 thought signature。请原样发回该 part；若签名已丢失，请运行 `foxwedge fix FILE`：会填入官方文档提供的跳过校验值。";
+    WRONG_THOUGHT_SIGNATURE:
+        "A thought signature is present but wrong: it was changed, or comes from another model. \
+        That cannot be seen in the file, so a repair leaves it as it is. Send the part back \
+        unchanged; otherwise remove the signature from the function calls of the current turn and \
+        run `foxwedge fix FILE`: the documented bypass value is used instead.",
+        "thought signature 存在但无效：它被改动过，或来自另一个模型。这在文件里看不出来，因此修复不会改动它。请原样发回该 part；否则请删除当前轮函数调用上的签名，再运行 `foxwedge fix FILE`：会填入官方文档提供的跳过校验值。";
     REASONING_CONTENT:
         "An assistant message with calls lacks `reasoning_content`, which thinking mode requires. \
         Run `foxwedge fix --profile deepseek FILE`: the field is added, empty where the text is \
@@ -367,6 +373,21 @@ advice! {
         server is gone. Run `foxwedge fix FILE` on the whole request: the reference becomes text. \
         Or declare the tool again.",
         "某个 `tool_reference` 所指的工具没有在请求中声明，多半是它的 MCP 服务器已不在。请对整个请求运行 `foxwedge fix FILE`：该引用会变成文本。也可以重新声明该工具。";
+    RATE_LIMIT:
+        "The account may not send this many tokens in this time; the model could accept the \
+        request. The history may be valid. Wait, or ask for a higher limit. If this request alone \
+        exceeds the limit, `foxwedge compact FILE` makes it shorter.",
+        "账户在这段时间内不能发送这么多 token；模型本身可以接受该请求，历史记录可能是有效的。请等待，或申请更高的限额。若单个请求就超过限额，`foxwedge compact FILE` 可使其变短。";
+    REPLY_LIMIT:
+        "The conversation and the reply that the request allows do not fit into the context \
+        together. The history may be valid. Lower `max_tokens`; if the conversation alone has more \
+        tokens than the model accepts, run `foxwedge compact FILE`.",
+        "对话与请求允许的回复长度合计超过了模型的上下文，历史记录本身可能是有效的。请调低 `max_tokens`；若对话本身的 token 数已超过模型上限，请运行 `foxwedge compact FILE`。";
+    REQUEST_BYTES:
+        "The request has more bytes than the provider reads, whatever its tokens. The history may \
+        be valid. Leave out or shrink pictures, documents and long results; `foxwedge compact \
+        FILE` makes the conversation shorter.",
+        "请求的字节数超过了服务商可读取的上限，与 token 数无关，历史记录本身可能是有效的。请去掉或缩小图片、文档和过长的结果；`foxwedge compact FILE` 可使对话变短。";
     CONTEXT_OVERFLOW:
         "The conversation has more tokens than the model accepts. The history may be valid. Run \
         `foxwedge compact FILE`: it becomes shorter, and every tool call keeps its result.",

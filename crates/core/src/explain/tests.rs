@@ -1,6 +1,6 @@
 //! Tests every wording of the catalog in every wrapping.
 
-use super::*;
+use super::{advice::RuleAdvice, *};
 
 /// The catalog of wordings: the rule (0: none) and the text.
 const WORDINGS: &str = include_str!("tests/wordings.txt");
@@ -329,4 +329,67 @@ fn advice_names_the_option_without_which_the_repair_is_not_made() {
             assert!(advice.contains(option), "{advice}");
         }
     }
+}
+
+#[test]
+fn only_a_history_that_is_too_long_is_said_to_be_too_long() {
+    let gemini = "You exceeded your current quota.\n* Quota exceeded for metric: generativelanguage.\
+                  googleapis.com/generate_content_free_tier_input_token_count, limit: 250000";
+    let openai = "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit \
+                  30000, Requested 50000. The input or output tokens must be reduced.";
+    let groq = "Request too large for model `llama` in organization `o` service tier `on_demand` on \
+                tokens per minute (TPM): Limit 6000, Requested 8000, please reduce your message size";
+    let reply = "This model's maximum context length is 8192 tokens. However, you requested 12000 \
+                 tokens (500 in the messages, 11500 in the completion). Please reduce the length of \
+                 the messages or completion.";
+    let messages = reply.replace("(500 ", "(8100 ").replace("11500 in", "3900 in");
+    let both = "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000";
+    let bytes = "request_too_large: Request exceeds the maximum allowed number of bytes.";
+    let overflow = Some(&advice::CONTEXT_OVERFLOW);
+    let table: [(&str, Option<&RuleAdvice>, bool); 21] = [
+        (gemini, Some(&advice::RATE_LIMIT), false),
+        (openai, Some(&advice::RATE_LIMIT), false),
+        (groq, Some(&advice::RATE_LIMIT), false),
+        (reply, Some(&advice::REPLY_LIMIT), false),
+        (&messages, Some(&advice::REPLY_LIMIT), true),
+        (both, Some(&advice::REPLY_LIMIT), true),
+        (bytes, Some(&advice::REQUEST_BYTES), false),
+        ("Context window: 12% used\nError: connect ECONNREFUSED", None, false),
+        ("limit exceeded. Context window: 12%", None, false),
+        ("model_context_window = 200000 in config.toml is deprecated", None, false),
+        ("input is too long for a filename field", None, false),
+        ("prompt is too long: 210000 tokens > 200000 maximum", overflow, true),
+        ("Input is too long for requested model.", overflow, true),
+        ("Your input exceeds the context window of this model.", overflow, true),
+        ("Requested tokens (2054) exceed context window of 2048", overflow, true),
+        ("the request exceeds the available context size", overflow, true),
+        ("This model's maximum context length is 65536 tokens.", overflow, true),
+        ("model_context_window_exceeded", overflow, true),
+        ("invalid params, context window exceeds limit (2013)", overflow, true),
+        ("The input token count (9) exceeds the maximum number of tokens", overflow, true),
+        ("Codex ran out of room in the model's context window.", overflow, true),
+    ];
+    for (text, expected, is_overflow) in table {
+        for (wrapping, wrapped) in wrappings(text) {
+            let found = explain_other(&wrapped).map(|error| error.advice);
+            assert_eq!(found, expected.map(|advice| advice.en), "{wrapping}: {wrapped}");
+            assert_eq!(is_context_overflow(&wrapped), is_overflow, "{wrapping}: {wrapped}");
+        }
+    }
+    assert!([gemini, openai, groq].into_iter().all(is_rate_limit));
+}
+
+#[test]
+fn a_repair_is_only_promised_for_a_signature_that_is_missing() {
+    for text in [
+        "Corrupted thought signature.",
+        "Invalid thought signature",
+        "Thought signature is not valid",
+    ] {
+        let found = explain(text).unwrap_or_else(|| panic!("unknown: {text}"));
+        assert!(found.advice.contains("cannot be seen in the file"), "{text}");
+        assert!(found.advice_zh.contains("看不出来"), "{text}");
+    }
+    let missing = explain("Function call is missing a thought_signature").expect("known");
+    assert!(!missing.advice.contains("cannot be seen"), "{}", missing.advice);
 }

@@ -159,6 +159,17 @@ impl NormalizedText {
         })
     }
 
+    /// Whether a text such as `(500 in the messages, 11500 in the completion)` says that most of
+    /// the tokens are reserved for the reply.
+    pub(super) fn is_reply_larger_than_messages(&self) -> bool {
+        let number_before = |phrase: &str| {
+            let (before, _) = self.letters.split_once(phrase)?;
+            let start = before.trim_end_matches(|char: char| char.is_ascii_digit()).len();
+            before.get(start..)?.parse::<u64>().ok()
+        };
+        number_before("inthecompletion") > number_before("inthemessages")
+    }
+
     /// The start and end of each occurrence of `phrase` in the text.
     pub(super) fn places_of(&self, phrase: &str) -> Vec<(usize, usize)> {
         let mut letters = String::new();

@@ -16,6 +16,8 @@ use tools::{TOOLS, ToolCommand};
 
 /// Protocol versions that the server speaks, the newest first.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
+/// The version in which a client may send a list of requests.
+const BATCH_VERSION: &str = "2025-03-26";
 /// Maximum length of a request in bytes.
 const MAX_REQUEST_BYTES: usize = 1 << 20;
 /// Maximum length of a tool result in bytes. Models cannot use more.
@@ -29,6 +31,7 @@ const INSTRUCTIONS: &str = "Reads the sessions of coding agents on this machine 
 
 /// Codes of JSON-RPC errors.
 const PARSE_ERROR: i32 = -32700;
+const INVALID_REQUEST: i32 = -32600;
 const UNKNOWN_METHOD: i32 = -32601;
 const INVALID_PARAMETERS: i32 = -32602;
 
@@ -37,6 +40,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut input = io::stdin().lock();
     let mut lines = LineBuffer::new(LineLimits::new(MAX_REQUEST_BYTES));
     let mut buffer = vec![0; READ_BYTES];
+    let mut version = VERSIONS[0];
     loop {
         let read = match input.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -44,13 +48,13 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         };
         lines.push(buffer.get(..read).unwrap_or_default());
         while let Some(line) = lines.next_line() {
-            if !answer_line(&line)? {
+            if !answer_line(&line, &mut version)? {
                 return Ok(ExitCode::SUCCESS);
             }
         }
         if read == 0 {
             if let Some(line) = lines.finish() {
-                answer_line(&line)?;
+                answer_line(&line, &mut version)?;
             }
             return Ok(ExitCode::SUCCESS);
         }
@@ -58,11 +62,11 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
 }
 
 /// Answers one line. Returns `false` if the client is gone.
-fn answer_line(line: &OutputLine) -> anyhow::Result<bool> {
+fn answer_line(line: &OutputLine, version: &mut &'static str) -> anyhow::Result<bool> {
     let reply = match line {
         OutputLine::Whole(bytes) if bytes.trim_ascii().is_empty() => None,
         OutputLine::Whole(bytes) => match serde_json::from_slice(bytes) {
-            Ok(request) => answer(&request),
+            Ok(message) => answer_message(&message, version),
             Err(error) => Some(error_reply(&Value::Null, PARSE_ERROR, &error.to_string())),
         },
         OutputLine::TooLong { .. } | OutputLine::Endless => {
@@ -75,6 +79,32 @@ fn answer_line(line: &OutputLine) -> anyhow::Result<bool> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
         written => written.map(|()| true).context("stdout cannot be written"),
+    }
+}
+
+/// The reply to a message: to a request, or to a list of them. `version` is the protocol version, on
+/// which the first request agrees.
+fn answer_message(message: &Value, version: &mut &'static str) -> Option<Value> {
+    let refuse = |why: &str| Some(error_reply(&Value::Null, INVALID_REQUEST, why));
+    match message {
+        Value::Object(_) => {
+            if message["method"] == "initialize" {
+                *version = agreed_version(&message["params"]);
+            }
+            answer(message)
+        }
+        Value::Array(messages) if *version == BATCH_VERSION && !messages.is_empty() => {
+            let answer_one = |message: &Value| match message {
+                Value::Object(_) if message["method"] != "initialize" => answer(message),
+                _ => refuse("not a request that can be in a batch"),
+            };
+            let replies: Vec<Value> = messages.iter().filter_map(answer_one).collect();
+            // Notifications alone have no reply.
+            (!replies.is_empty()).then_some(Value::Array(replies))
+        }
+        Value::Array(messages) if messages.is_empty() => refuse("the batch is empty"),
+        Value::Array(_) => refuse("only protocol version 2025-03-26 has batches"),
+        _ => refuse("a request is an object"),
     }
 }
 
@@ -109,11 +139,15 @@ fn answer(request: &Value) -> Option<Value> {
     Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-fn initialize(parameters: &Value) -> Value {
+/// The version that a client asks for, or the newest.
+fn agreed_version(parameters: &Value) -> &'static str {
     let asked = parameters["protocolVersion"].as_str().unwrap_or_default();
-    let version = VERSIONS.iter().find(|version| **version == asked).unwrap_or(&VERSIONS[0]);
+    VERSIONS.into_iter().find(|version| *version == asked).unwrap_or(VERSIONS[0])
+}
+
+fn initialize(parameters: &Value) -> Value {
     json!({
-        "protocolVersion": version,
+        "protocolVersion": agreed_version(parameters),
         "capabilities": { "tools": {} },
         "serverInfo": { "name": "foxwedge", "version": env!("CARGO_PKG_VERSION") },
         "instructions": INSTRUCTIONS,

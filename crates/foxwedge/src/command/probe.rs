@@ -15,7 +15,7 @@ use foxwedge_local::{
 };
 use foxwedge_suite::{
     HistoryFormat, ProbeFile, ProbeOutcome, ProbeRequest, ProbeVerdict, QuestionFilter, REVISION,
-    SuiteVector, merge_evidence, probe_vectors,
+    SuiteVector, evidence_conflicts, merge_evidence, probe_vectors,
 };
 use foxwedge_upstream::{
     SecretText, UpstreamConfig, UpstreamKey,
@@ -367,15 +367,26 @@ fn merge(files: &[PathBuf], into: Option<&Path>) -> anyhow::Result<ExitCode> {
         lines.extend(evidence);
         contradicting.extend(contradictions(&file, &vectors));
     }
+    let table = match into {
+        Some(path) => fs::read_to_string(path)
+            .with_context(|| format!("{} cannot be read", path.display()))?,
+        None => String::new(),
+    };
+    let merged = merge_evidence(&table, &lines);
     match into {
-        Some(path) => {
-            let table = fs::read_to_string(path)
-                .with_context(|| format!("{} cannot be read", path.display()))?;
-            fs::write(path, merge_evidence(&table, &lines))
-                .with_context(|| format!("{} cannot be written", path.display()))?;
-        }
-        None => write_stdout(&merge_evidence("", &lines))?,
+        Some(path) => fs::write(path, merged)
+            .with_context(|| format!("{} cannot be written", path.display()))?,
+        None => write_stdout(&merged)?,
     }
     report_contradictions(&contradicting);
-    Ok(if contradicting.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let conflicts = evidence_conflicts(&table, &lines);
+    if !conflicts.is_empty() {
+        let title = localize("these verdicts contradict each other, and the newest is kept:");
+        write_stderr(&format!("{title}\n  {}\n", conflicts.join("\n  ")));
+    }
+    Ok(if contradicting.is_empty() && conflicts.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    })
 }

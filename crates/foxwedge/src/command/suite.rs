@@ -52,7 +52,7 @@ fn run_engine(args: SuiteRunArgs) -> anyhow::Result<ExitCode> {
         Some(file) => {
             let text = fs::read_to_string(file)
                 .with_context(|| format!("{} cannot be read", file.display()))?;
-            ExpectedFailures::read(&text)
+            ExpectedFailures::read(&text, &vectors)
                 .map_err(|error| anyhow::anyhow!("{}: {error}", file.display()))?
         }
         None => ExpectedFailures::default(),
@@ -76,8 +76,8 @@ fn run_engine(args: SuiteRunArgs) -> anyhow::Result<ExitCode> {
     }
     write_stdout(&match args.output_format {
         SuiteOutput::Table => text_table(&results),
-        SuiteOutput::Json => json_report(&results),
-        SuiteOutput::Junit => junit_report(&results),
+        SuiteOutput::Json => json_report(&results, &expected),
+        SuiteOutput::Junit => junit_report(&results, &expected),
         SuiteOutput::Expect => ExpectedFailures::of(&results),
     })?;
     Ok(exit_code(&results, &expected, args.expect.is_some()))

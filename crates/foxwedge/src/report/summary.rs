@@ -15,6 +15,7 @@ use foxwedge_local::{
         BOLD, ERROR, GOOD, clean, format_error, format_help, paint, pluralize, print_note,
         write_stderr,
     },
+    trace::TraceCounts,
 };
 
 /// Max failures printed for one file.
@@ -125,7 +126,9 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], settings: &CheckSettings)
     }
     if totals.findings > 0 {
         text.push_str(&findings_sentence(outcomes, totals, settings));
-    } else if totals.files > 0 && totals.failed == 0 && totals.changed == 0 {
+    } else if totals.failed == 0 && totals.changed == 0 && !was_checked(outcomes) {
+        text.push_str(&localize(format!("No conversations found{}.\n", skipped(totals))));
+    } else if totals.failed == 0 && totals.changed == 0 {
         let (files, messages) =
             (pluralize(totals.files, "file"), pluralize(totals.messages, "message"));
         let (files, messages) = (localize(files), localize(messages));
@@ -135,10 +138,14 @@ pub(crate) fn summary_line(outcomes: &[TargetOutcome], settings: &CheckSettings)
             localize(profiles(outcomes)),
             skipped(totals),
         )));
-    } else if totals.files == 0 && totals.failed == 0 {
-        text.push_str(&localize(format!("No conversations found{}.\n", skipped(totals))));
     }
     text
+}
+
+/// Whether any request was checked. A trace may hold none that can be.
+fn was_checked(outcomes: &[TargetOutcome]) -> bool {
+    let is_unchecked = |trace: TraceCounts| trace.requests == 0;
+    file_reports(outcomes).any(|(_, report)| !report.trace.is_some_and(is_unchecked))
 }
 
 fn findings_sentence(

@@ -79,3 +79,21 @@ fn what_was_typed_before_is_no_answer() {
     desk.see("> yyyyyyyy");
     assert!(!made(&desk));
 }
+
+#[test]
+fn a_question_hides_nothing_of_a_command() {
+    let mut desk = Desk::new();
+    desk.chat("");
+    desk.ready();
+    desk.press(
+        "call run with {\"command\":\"echo a \\u001b]0;x; touch hidden; echo \\u0007 b\"}\r",
+    );
+    let screen = desk.see(KEYS);
+    assert!(
+        screen.contains("? run  echo a \u{fffd}]0;x; touch hidden; echo \u{fffd} b"),
+        "{screen}"
+    );
+    desk.press("n");
+    desk.see("denied, did not run");
+    assert!(!desk.folder.path("work/hidden").exists());
+}

@@ -91,6 +91,26 @@ fn files_and_commands_reach_the_model() {
 }
 
 #[test]
+fn output_of_a_command_does_not_reach_another_session() {
+    let mut desk = Desk::new();
+    desk.chat("");
+    desk.ready();
+    desk.press("!echo made by hand\r");
+    desk.see("\nmade by hand");
+    desk.ready();
+    desk.press("/new\r");
+    desk.see("the next prompt starts a new session");
+    desk.ready();
+    desk.press("//slash\r");
+    desk.see("You said: /slash");
+    desk.ready();
+    desk.press("/export chat.json\r");
+    desk.see("exported to chat.json");
+    let exported = std::fs::read_to_string(desk.folder.path("work/chat.json")).unwrap();
+    assert!(!exported.contains("made by hand"), "{exported}");
+}
+
+#[test]
 fn what_is_typed_while_a_tool_works_waits_for_the_end() {
     let mut desk = Desk::new();
     desk.chat("--yes");

@@ -223,6 +223,11 @@ fn a_session_is_loaded_and_its_messages_come_again() {
         let id = editor.prompt(&session, text);
         editor.response(id).unwrap();
     }
+    let picture = json!({ "type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo=" });
+    let file = json!({ "uri": "file:///den/b", "text": "bee" });
+    let prompt = json!([picture, { "type": "resource", "resource": file }]);
+    let id = editor.begin("session/prompt", json!({ "sessionId": session, "prompt": prompt }));
+    editor.response(id).unwrap();
     assert_eq!(editor.close(), 0);
 
     let mut editor = Editor::of_version(&stage, 1);
@@ -232,16 +237,22 @@ fn a_session_is_loaded_and_its_messages_come_again() {
     let params = json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
     editor.ask("session/load", params.clone()).unwrap();
     let seen = editor.seen.clone();
-    assert!(said(&editor.updates("user_message_chunk")).starts_with("hellocall read"));
+    let prompts = editor.updates("user_message_chunk");
+    assert!(said(&prompts).starts_with("hellocall read"));
+    let contents: Vec<&Value> = prompts.iter().map(|update| &update["content"]).collect();
+    assert!(contents.contains(&&picture), "{prompts:?}");
+    assert!(contents.iter().any(|content| content["resource"] == file), "{prompts:?}");
     editor.seen = seen;
     let calls = editor.updates("tool_call");
     assert_eq!(
         (&calls[0]["title"], &calls[0]["status"]),
         (&json!("read a.txt"), &json!("completed"))
     );
+    assert_eq!(calls[0]["rawInput"], json!({ "path": "a.txt" }));
+    assert_eq!(calls[0]["content"][0]["content"], json!({ "type": "text", "text": "text" }));
     let id = editor.prompt(&session, "/status");
     editor.response(id).unwrap();
-    assert!(said(&editor.updates("agent_message_chunk")).contains("6 messages"), "the history");
+    assert!(said(&editor.updates("agent_message_chunk")).contains("8 messages"), "the history");
     let missing = json!({ "sessionId": "chat-none", "cwd": cwd, "mcpServers": [] });
     assert!(editor.ask("session/load", missing).is_err());
 }

@@ -78,3 +78,33 @@ fn wrong_arguments_are_refused() {
         assert_eq!(reply["error"]["code"], -32602, "{reply}");
     }
 }
+
+#[test]
+fn a_batch_has_its_replies_in_the_version_that_has_batches() {
+    let start = |version: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+            "params": {"protocolVersion": version, "capabilities": {}}})
+    };
+    let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let batch = json!([ping(2), note, ping(3), 5]);
+    let requests = [start("2025-03-26"), batch.clone(), json!([note]), ping(4)];
+    let replies = ask(&Sandbox::new(), &requests);
+    assert_eq!(replies.len(), 3, "{replies:?}");
+    let ids: Vec<&Value> = replies[1].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    assert_eq!(ids, [&json!(2), &json!(3), &Value::Null]);
+    assert_eq!(replies[1][2]["error"]["code"], -32600);
+    assert_eq!(replies[2]["id"], 4);
+
+    for (version, message) in [
+        ("2025-06-18", batch),
+        ("2025-03-26", json!([])),
+        ("2025-03-26", json!(5)),
+        ("2025-03-26", Value::Null),
+        ("2024-11-05", json!("ping")),
+    ] {
+        let replies = ask(&Sandbox::new(), &[start(version), message.clone()]);
+        assert_eq!(replies[1]["error"]["code"], -32600, "{message}");
+        assert_eq!(replies[1]["id"], Value::Null, "{message}");
+    }
+}

@@ -58,8 +58,10 @@ fn mistakes_in_the_file_are_errors_with_their_line() {
         ("[check]\nprofil = \"claude\"\n", "foxwedge.toml:2: unknown field `profil`"),
         ("[check]\nprofile = \"llama\"\n", "invalid value 'llama'"),
         ("[check\n", "foxwedge.toml:1: "),
-        ("ignore = [\"FW1\"]\n", "`ignore` is outside of a table"),
-        ("[chek]\nignore = [\"FW1\"]\n", "unknown table `[chek]`"),
+        ("# ours\nignore = [\"FW1\"]\n", "foxwedge.toml:2: unknown key `ignore`"),
+        ("ignore = [\"FW1\"]\n[check]\n", "did you mean `[check]`?"),
+        ("[check]\n[chek]\n", "foxwedge.toml:2: unknown key `chek`"),
+        ("listen = \"127.0.0.1:1\"\nbogus = 1\n", "foxwedge.toml:2: unknown key `bogus`"),
     ] {
         sandbox.write("foxwedge.toml", text);
         let ran = sandbox.run(&["check", "chat.json"]);

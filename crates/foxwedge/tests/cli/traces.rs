@@ -202,8 +202,11 @@ fn what_cannot_be_judged_is_said_and_not_found() {
         let err = note(&[span(1, "openai", cut(end)), span(2, "openai", json_string(&valid()))]);
         assert!(err.contains("1 cut off by the exporter, not checked"), "{end}: {err}");
     }
-    let err =
-        note(&[span(1, "openai", text("hello")), span(2, "openai", json!({"boolValue": true}))]);
+    let err = note(&[
+        span(1, "openai", text("hello")),
+        span(2, "openai", json!({"boolValue": true})),
+        span(3, "openai", json_string(&valid())),
+    ]);
     let expected =
         "2 in an unknown form, not checked (the first at line 1: unexpected `h`, expected a value)";
     assert!(err.contains(expected), "{err}");
@@ -304,4 +307,29 @@ fn no_trace_panics_however_hostile() {
     }
     let ran = sandbox.run(&["check", "traces", "--output-format", "concise"]);
     assert!(!ran.all().contains("panicked") && ran.code < 3, "{}", ran.all());
+}
+
+#[test]
+fn a_trace_in_which_nothing_can_be_checked_is_not_valid() {
+    let whole = broken().to_string();
+    let cut = text(&whole[..whole.len() - 20]);
+    let table = [
+        (vec![cut.clone()], "1 cut off by the exporter, not checked"),
+        (vec![text("5"), json!({"boolValue": true})], "2 in an unknown form, not checked"),
+        (vec![text("[]")], "1 in an unknown form, not checked (the first at line 1: an empty list"),
+        (vec![cut, text("[]")], "1 in an unknown form, not checked"),
+    ];
+    for (values, expected) in table {
+        let spans: Vec<Value> = values.into_iter().map(|value| span(1, "openai", value)).collect();
+        let sandbox = Sandbox::with("traces/trace.json", export(&spans).to_string());
+        for format in ["full", "concise", "json", "junit", "sarif", "github", "markdown"] {
+            let ran = sandbox.run(&["check", "traces/trace.json", "--output-format", format]);
+            assert_eq!(ran.code, 2, "{format}: {}", ran.all());
+            assert!(ran.err.contains(expected), "{format}: {}", ran.err);
+            assert!(!ran.all().contains("All valid"), "{format}: {}", ran.all());
+        }
+        let ran = sandbox.run(&["check", "traces"]);
+        assert!(ran.err.contains(expected), "{}", ran.err);
+        assert!(ran.err.contains("No conversations found."), "{}", ran.err);
+    }
 }

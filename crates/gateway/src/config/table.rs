@@ -270,6 +270,17 @@ pub(super) fn sections() -> Vec<SectionTable> {
     ]
 }
 
+/// The keys before the first header, and the names of the sections.
+pub fn root_keys() -> Vec<&'static str> {
+    let rows = root_rows();
+    let keys = rows.iter().flat_map(|row| [row.key, row.former]);
+    let sections = sections();
+    let names = sections.iter().flat_map(|section| [section.name, section.former_name]);
+    let mut known: Vec<&str> = keys.chain(names).filter(|name| !name.is_empty()).collect();
+    known.dedup();
+    known
+}
+
 fn root_rows() -> Vec<SettingRow> {
     let store = "\"sqlite:/home/me/.local/share/foxwedge/foxwedge.db\"";
     let store = SettingRow {

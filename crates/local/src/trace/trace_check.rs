@@ -47,7 +47,7 @@ pub fn is_trace(text: &str, hint: InputHint) -> bool {
 /// with its position.
 ///
 /// # Errors
-/// If no span holds a history.
+/// If no span holds a history, or none that can be checked.
 pub fn check_trace(
     text: &str,
     hint: InputHint,
@@ -76,7 +76,13 @@ pub fn check_trace(
             false => InputRejection::Failed(no_history_failure(counts)),
         });
     }
-    Ok(trace.finish(text, failed))
+    let nothing_checked = failed.is_empty() && counts.requests == 0;
+    let report = trace.finish(text, failed);
+    match nothing_checked && !hint.from_folder {
+        // The note says what was not checked.
+        true => Err(InputRejection::Failed(TargetFailure::new(report.notes.concat()))),
+        false => Ok(report),
+    }
 }
 
 /// The documents of a file with their offsets.
@@ -124,6 +130,11 @@ impl TraceCheck<'_> {
             }),
         };
         match (&attribute, history) {
+            (_, Ok(history)) if history.message_count() == 0 => {
+                self.counts.unreadable += 1;
+                let reason = || (base + value.start as usize, "an empty list".to_owned());
+                self.unreadable.get_or_insert_with(reason);
+            }
             (Some(attribute), Ok(mut history)) => {
                 self.counts.requests += 1;
                 let body = &mut history.draft_mut().body;

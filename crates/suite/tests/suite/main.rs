@@ -307,13 +307,30 @@ fn expected_failures_are_compared_both_ways() {
     let passing = run_suite(&vectors, &mut ReferenceEngine, &QuestionFilter::default(), |_| ());
     let written = ExpectedFailures::of(&failing);
     assert_eq!(written, "V0000 repair openai-chat  # texts\n");
-    let expected = ExpectedFailures::read(&written).expect("a file of ours");
+    let expected = ExpectedFailures::read(&written, &vectors).expect("a file of ours");
     assert!(expected.difference(&failing).is_empty());
     let difference = expected.difference(&passing);
     assert_eq!(difference.unexpected_passes, ["V0000 repair openai-chat"]);
     let difference = ExpectedFailures::default().difference(&failing);
     assert_eq!(difference.new_failures, ["V0000 repair openai-chat"]);
-    assert!(ExpectedFailures::read("V0001 repair").is_err());
+    // A known failure is no failure in any form; a pass that was not expected is one.
+    let forms = |results: &SuiteResults| {
+        let report: Value = serde_json::from_str(&json_report(results, &expected)).expect("JSON");
+        (report["questions"][0]["expected"].clone(), junit_report(results, &expected))
+    };
+    let (known, junit) = forms(&failing);
+    assert_eq!(known, json!(true));
+    assert!(junit.contains("tests=\"1\" failures=\"0\" skipped=\"1\""), "{junit}");
+    assert!(junit.contains("<skipped message=\"expected failure: texts: "), "{junit}");
+    assert!(!junit.contains("<failure"), "{junit}");
+    let (_, junit) = forms(&passing);
+    assert!(junit.contains("failures=\"1\" skipped=\"0\""), "{junit}");
+    assert!(junit.contains("expected to fail, but passed"), "{junit}");
+    let lines = ["V0001 repair", "V9999 repair openai-chat", "V0000 nonsense openai-chat"];
+    for line in lines {
+        let error = ExpectedFailures::read(&format!("# known\n{line}\n"), &vectors);
+        assert!(error.expect_err(line).starts_with("line 2: "), "{line}");
+    }
 }
 
 #[test]
@@ -363,15 +380,16 @@ fn a_run_that_is_driven_from_outside_has_the_same_results() {
 #[test]
 fn results_have_the_same_counts_in_every_form() {
     let (vector, mut engine) = planted(SuiteLaw::Texts);
+    let none = ExpectedFailures::default();
     let mut skipping = PlantedEngine(|_, _| EngineAnswer::Skip("no".to_owned()));
     let vectors = [vector];
     let failing = run_suite(&vectors, &mut engine, &QuestionFilter::default(), |_| ());
     let skipped = run_suite(&vectors, &mut skipping, &QuestionFilter::default(), |_| ());
-    let report: Value = serde_json::from_str(&json_report(&failing)).expect("JSON");
+    let report: Value = serde_json::from_str(&json_report(&failing, &none)).expect("JSON");
     assert_eq!((&report["passed"], &report["failed"]), (&json!(0), &json!(1)));
     assert_eq!(report["questions"][0]["broken"][0]["law"], "texts");
-    assert!(junit_report(&failing).contains("tests=\"1\" failures=\"1\" skipped=\"0\""));
-    assert!(junit_report(&skipped).contains("<skipped/>"));
+    assert!(junit_report(&failing, &none).contains("tests=\"1\" failures=\"1\" skipped=\"0\""));
+    assert!(junit_report(&skipped, &none).contains("<skipped/>"));
     assert_eq!(skipped.questions[0].outcome, QuestionOutcome::Skipped);
     assert!(badge_svg(&failing).contains("repair 0 %"));
     assert!(badge_svg(&skipped).contains("not run"));

@@ -6,8 +6,10 @@ use foxwedge_core::Format;
 use foxwedge_scripted::{ScriptedRequest, respond};
 use foxwedge_suite::{
     ProbeEvidence, ProbeFile, ProbeOutcome, ProbeRequest, ProbeVerdict, QuestionFilter, REVISION,
-    SuiteVector, SuiteVerdict, contradicts, merge_evidence, probe_vectors,
+    SuiteVector, SuiteVerdict, contradicts, evidence_conflicts, merge_evidence, probe_vectors,
 };
+
+use serde_json::json;
 
 use super::{folder, vectors};
 
@@ -110,8 +112,25 @@ fn a_verdict_holds_no_secret_and_is_short() {
     for status in [200, 401, 403, 404, 429, 500, 529] {
         let verdict = ProbeVerdict::of(&request, status, &body);
         assert_eq!(verdict.error, None, "{status}");
-        let expected = if status == 200 { ProbeOutcome::Accepted } else { ProbeOutcome::Undecided };
-        assert_eq!(verdict.outcome, expected, "{status}");
+        assert_eq!(verdict.outcome, ProbeOutcome::Undecided, "{status}");
+    }
+}
+
+#[test]
+fn only_a_reply_of_the_api_is_accepted() {
+    let table = [
+        ("V0547", "openai-chat", json!({"choices": [{"message": {"content": "a"}}]})),
+        ("V0010", "anthropic", json!({"type": "message", "content": []})),
+    ];
+    for (id, profile, reply) in table {
+        let request = ProbeRequest::new(&vector(id), profile, "small").expect("a request");
+        let outcome = |body: &str| ProbeVerdict::of(&request, 200, body).outcome;
+        assert_eq!(outcome(&reply.to_string()), ProbeOutcome::Accepted, "{profile}");
+        for body in ["<html>proxy login</html>", "", "{}", "[]", "\0garbage", r#"{"ok":true}"#] {
+            assert_eq!(outcome(body), ProbeOutcome::Undecided, "{profile}: {body}");
+        }
+        let error = json!({"type": "error", "error": {"message": "Overloaded"}});
+        assert_eq!(outcome(&error.to_string()), ProbeOutcome::Undecided, "{profile}");
     }
 }
 
@@ -143,6 +162,14 @@ fn contributed_files_become_lines_of_evidence() {
     let old = ProbeFile { date: "2025-01-01".to_owned(), ..given.clone() };
     let old = old.evidence(&vectors).expect("evidence");
     assert_eq!(merge_evidence(&merged, &old), merged);
+    // Lines that disagree are named, whatever is newer and wherever they come from.
+    assert_eq!(evidence_conflicts(&merged, &lines), Vec::<String>::new());
+    let other = file("openai-chat", vec![verdict("V0547", ProbeOutcome::Accepted, None)]);
+    let other = other.evidence(&vectors).expect("evidence");
+    let conflict = "V0547 openai-chat: refused by scripted with 400: no result (2026-11); \
+                    accepted by scripted (2026-11)";
+    assert_eq!(evidence_conflicts(&merged, &other), [conflict]);
+    assert_eq!(evidence_conflicts("", &[lines, other].concat()), [conflict]);
 
     let refused = |change: fn(&mut ProbeFile)| {
         let mut file = given.clone();
@@ -151,7 +178,10 @@ fn contributed_files_become_lines_of_evidence() {
     };
     assert!(refused(|file| file.gateway = true).contains("gateway"));
     assert!(refused(|file| file.suite = "2020-01".to_owned()).contains("revision"));
-    assert!(refused(|file| file.date = "yesterday".to_owned()).contains("date"));
+    for date in ["yesterday", "2026-99-01", "2026-00-01", "2026-11-32", "2026-11-00"] {
+        let file = ProbeFile { date: date.to_owned(), ..given.clone() };
+        assert!(file.evidence(&vectors).expect_err("no evidence").contains("date"), "{date}");
+    }
     assert!(refused(|file| file.verdicts[0].id = "V9999".to_owned()).contains("V9999"));
     assert!(refused(|file| file.provider = "gemini".to_owned()).contains("no vector for gemini"));
 }

@@ -1,6 +1,6 @@
 //! Maps transport and provider errors to [`ModelError`].
 
-use foxwedge_core::{Format, is_context_overflow};
+use foxwedge_core::{Format, is_context_overflow, is_rate_limit};
 use foxwedge_formats::{
     model::{ModelResponse, ProviderError, ProviderErrorKind, decode_reply},
     text,
@@ -44,15 +44,18 @@ pub(super) fn refusal_error(
     let text = error_text(body, format);
     let code = match status.as_u16() {
         _ if is_overflow(&text) => "overflow",
+        // More tokens than the account may send in a minute.
+        413 if is_rate_limit(&text) => "refused",
         // More bytes than the provider reads at all: a shorter history helps.
         413 => "overflow",
         401 | 403 => "unauthorized",
         400 | 422 if is_too_many_tools(&text) => "too_many_tools",
         _ => "refused",
     };
+    let retryable = code == "refused" && (RetryPolicy::is_retryable(status) || status == 413);
     let text = if text.is_empty() { String::new() } else { format!(": {text}") };
     let message = redact_secrets(format!("the provider answers {status}{text}"), upstream);
-    ModelError { code, message, retryable: code == "refused" && RetryPolicy::is_retryable(status) }
+    ModelError { code, message, retryable }
 }
 
 /// The provider failed in the middle of its reply.
@@ -60,6 +63,7 @@ pub(super) fn stream_error(failure: &ProviderError<'_>, upstream: &UpstreamConfi
     let code = match failure.kind {
         _ if is_overflow(&failure.message) => "overflow",
         _ if failure.code.as_deref().is_some_and(is_overflow) => "overflow",
+        ProviderErrorKind::TooLarge if is_rate_limit(&failure.message) => "cut",
         ProviderErrorKind::TooLarge => "overflow",
         ProviderErrorKind::Authentication | ProviderErrorKind::Permission => "unauthorized",
         ProviderErrorKind::InvalidRequest | ProviderErrorKind::NotFound => "refused",
@@ -231,6 +235,20 @@ mod tests {
                 false,
             ),
             (413, Format::Anthropic, String::new(), "overflow", false),
+            (
+                413,
+                Format::OpenaiChat,
+                openai("Request too large for m on tokens per minute (TPM): Limit 6, ...", "x"),
+                "refused",
+                true,
+            ),
+            (
+                400,
+                Format::OpenaiChat,
+                openai("You requested 9 tokens (1 in the messages, 8 in the completion).", "x"),
+                "refused",
+                false,
+            ),
             (
                 400,
                 Format::Gemini,

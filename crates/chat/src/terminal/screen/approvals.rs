@@ -2,7 +2,7 @@
 
 use foxwedge_agent_loop::tool_loop::ToolDecision;
 
-use super::{ScreenAction, TerminalScreen};
+use super::{ScreenAction, ScreenBlock, TerminalScreen};
 use crate::allow_rules::AllowRule;
 use crate::terminal::{
     approval_prompt::{ApprovalPrompt, ApprovalPromptStage, QUIET_MILLIS},
@@ -49,6 +49,11 @@ impl TerminalScreen {
             TerminalKey::Char('n' | 'N') => (ToolDecision::Deny(None), None),
             TerminalKey::Char('t' | 'T') => {
                 self.stage = ApprovalPromptStage::TypingReason(self.editor.put_aside());
+                return Vec::new();
+            }
+            TerminalKey::Char('v' | 'V') => {
+                let rows = prompt.all_rows(self.signs, self.width);
+                self.push_block(ScreenBlock::Note, rows);
                 return Vec::new();
             }
             // Tab again returns to the editor.

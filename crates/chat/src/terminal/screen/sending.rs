@@ -22,7 +22,13 @@ impl TerminalScreen {
                 self.echo_prompt(shown);
                 match is_command(trimmed) {
                     true => vec![ScreenAction::Command(trimmed.to_owned())],
-                    false => vec![ScreenAction::Send(text)],
+                    // Two slashes at the start of a prompt stand for one.
+                    false => {
+                        let unescaped =
+                            trimmed.strip_prefix('/').filter(|rest| rest.starts_with('/'));
+                        let text = unescaped.map(str::to_owned).unwrap_or(text);
+                        vec![ScreenAction::Send(text)]
+                    }
                 }
             }
         }

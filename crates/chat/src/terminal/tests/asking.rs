@@ -139,3 +139,21 @@ fn question_of_a_cancelled_call_disappears() {
     story.key(TerminalKey::Up);
     assert_eq!(story.screen.editor.text(), "because");
 }
+
+#[test]
+fn everything_in_a_question_that_has_no_room_can_be_shown() {
+    let lines: Vec<String> = (0..90).map(|n| format!("echo line {n}")).collect();
+    for height in [8, 20, 60] {
+        let mut story = Story::sized(60, height);
+        story.busy();
+        story.ask("run", json!({ "command": lines.join("\n") }));
+        story.wait(1_000);
+        assert!(story.live().rows.len() < height);
+        assert!(story.below().contains("more lines · v shows all"), "{}", story.below());
+        assert!(story.below().contains("y yes"), "{}", story.below());
+        assert_eq!(story.text("v"), "");
+        let above = story.above();
+        assert!(lines.iter().all(|line| above.contains(line.as_str())), "{above}");
+        assert_eq!(story.text("n"), "1 no");
+    }
+}

@@ -20,6 +20,9 @@ fn enter_sends_and_a_slash_is_a_command() {
         ("/help\n", "command /help"),
         ("/etc/hosts is odd\n", "send /etc/hosts is odd"),
         ("/\n", "send /"),
+        ("//help me\n", "send /help me"),
+        ("  //etc is a folder\n", "send /etc is a folder"),
+        ("a // b\n", "send a // b"),
         ("one\\\ntwo\n", "send one\ntwo"),
     ];
     for (typed, expected) in table {

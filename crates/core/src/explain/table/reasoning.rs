@@ -51,12 +51,12 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &advice::WANTS_REASONING,
         &[("openai", &["was provided without its required 'reasoning' item"])],
     ),
+    rule(502, &[], &advice::THOUGHT_SIGNATURE, &[("gemini", &["missing a thought_signature"])]),
     rule(
         502,
         &[],
-        &advice::THOUGHT_SIGNATURE,
+        &advice::WRONG_THOUGHT_SIGNATURE,
         &[
-            ("gemini", &["missing a thought_signature"]),
             ("gemini", &["Corrupted thought signature"]),
             ("gemini", &["Invalid thought signature"]),
             ("gemini", &["Thought signature is not valid"]),
