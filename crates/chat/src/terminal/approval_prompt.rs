@@ -12,7 +12,10 @@ use serde_json::Value;
 
 use crate::allow_rules::AllowRule;
 
-use super::{calls::edit_lines, row::StyledRow};
+use super::{
+    calls::{NEW_FIELDS, OLD_FIELDS, edit_lines},
+    row::StyledRow,
+};
 use foxwedge_local::{
     language::localize,
     output::{ADDED, BOLD, WARNING, clean, pluralize},
@@ -26,8 +29,6 @@ const MAX_ROWS: usize = 25;
 
 /// Fields that name the file that a call changes.
 const PATH_FIELDS: [&str; 2] = ["path", "file_path"];
-/// Fields of an edit: what it replaces, and by what.
-const EDIT_FIELDS: [&str; 6] = ["old", "old_string", "old_text", "new", "new_string", "new_text"];
 
 /// A call that waits for approval.
 #[derive(Clone, PartialEq, Debug)]
@@ -142,11 +143,11 @@ impl ApprovalPrompt {
     /// The path is in the title.
     fn argument_lines(&self) -> Vec<(Style, String)> {
         let text = |name: &str| self.input.get(name).and_then(Value::as_str);
-        let mut shown_fields: Vec<&str> =
-            PATH_FIELDS.into_iter().find(|name| text(name).is_some()).into_iter().collect();
+        let first = |names: &[&'static str]| names.iter().copied().find(|it| text(it).is_some());
+        let mut shown_fields: Vec<&str> = first(&PATH_FIELDS).into_iter().collect();
         let mut lines = edit_lines(&self.input);
         if !lines.is_empty() {
-            shown_fields.extend(EDIT_FIELDS);
+            shown_fields.extend(first(&OLD_FIELDS).into_iter().chain(first(&NEW_FIELDS)));
         } else if let Some(command) = text("command") {
             lines.extend(text_lines(command).map(|line| (Style::new(), line.to_owned())));
             shown_fields.push("command");

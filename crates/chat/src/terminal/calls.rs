@@ -30,6 +30,11 @@ const MAX_DIFF_LINES: usize = 60;
 /// Maximum number of result characters that are processed.
 const MAX_RESULT_CHARS: usize = 16 << 10;
 
+/// Fields of an edit: what it replaces. The first that is a text counts.
+pub(super) const OLD_FIELDS: [&str; 3] = ["old", "old_string", "old_text"];
+/// Fields of an edit: by what.
+pub(super) const NEW_FIELDS: [&str; 3] = ["new", "new_string", "new_text"];
+
 /// A call that is not settled.
 #[derive(Clone, Debug)]
 pub(super) struct TerminalCall {
@@ -248,8 +253,8 @@ fn changed_lines(input: &Value) -> Vec<(Style, String)> {
 /// The removed and added lines of an edit; empty if the call does not edit text.
 pub(super) fn edit_lines(input: &Value) -> Vec<(Style, String)> {
     let text = |names: &[&str]| names.iter().find_map(|name| input.get(*name)?.as_str());
-    let Some(old) = text(&["old", "old_string", "old_text"]) else { return Vec::new() };
-    let new = text(&["new", "new_string", "new_text"]).unwrap_or_default();
+    let Some(old) = text(&OLD_FIELDS) else { return Vec::new() };
+    let new = text(&NEW_FIELDS).unwrap_or_default();
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     // Lines at both ends that stay the same are omitted.
     let unchanged = old.iter().zip(&new).take_while(|(old, new)| old == new).count();

@@ -18,15 +18,21 @@ const MAX_BYTES: usize = 1 << 20;
 /// Time limit of a comparison; what is too different is shown as one replacement.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
+/// Whether a change is small enough to be shown as lines.
+pub(super) fn is_comparable(change: &FileChange) -> bool {
+    let size = |side: &Option<Vec<u8>>| side.as_deref().unwrap_or_default().len();
+    size(&change.before) + size(&change.after) <= MAX_BYTES
+}
+
 /// The lines of a change, with their style; empty if nothing changes.
 pub(super) fn diff_lines(change: &FileChange) -> Vec<(Style, String)> {
+    if !is_comparable(change) {
+        return vec![(DIM, localize("too large to be compared").into_owned())];
+    }
     let text = |side: &Option<Vec<u8>>| {
         String::from_utf8_lossy(side.as_deref().unwrap_or_default()).into_owned()
     };
     let (before, after) = (text(&change.before), text(&change.after));
-    if before.len() + after.len() > MAX_BYTES {
-        return vec![(DIM, localize("too large to be compared").into_owned())];
-    }
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let deadline = Instant::now().checked_add(TIMEOUT);
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
@@ -108,6 +114,9 @@ mod tests {
     fn a_new_file_is_all_new() {
         assert_eq!(shown(None, "a\n\nb"), "1 + a\n2 +\n3 + b");
         assert_eq!(shown(Some("a"), "a"), "");
-        assert_eq!(shown(None, &"x".repeat(MAX_BYTES + 1)), "too large to be compared");
+        let large = "x".repeat(MAX_BYTES + 1);
+        assert_eq!(shown(None, &large), "too large to be compared");
+        let after = Some(large.into_bytes());
+        assert!(!is_comparable(&FileChange { path: "a".into(), before: None, after }));
     }
 }

@@ -386,7 +386,9 @@ impl TerminalDriver {
     fn add_question(&mut self, question: TerminalApprovalRequest) {
         self.question_count += 1;
         let TerminalApprovalRequest { call, tool, input, change, reply } = question;
-        let (number, diff) = (self.question_count, change.map(|change| diff_lines(&change)));
+        // The question about a change that is too large shows the arguments.
+        let diff = change.filter(is_comparable).map(|change| diff_lines(&change));
+        let number = self.question_count;
         self.replies.insert(number, reply);
         let diff = diff.unwrap_or_default();
         self.screen.add_question(ApprovalPrompt { number, call, tool, input, diff });

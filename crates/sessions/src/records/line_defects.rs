@@ -177,6 +177,9 @@ impl SessionReader<'_> {
     /// Reports that the record is missing or displaced without which the agent does not open the file.
     /// It is not written anew: it names what the rest of the file does not.
     pub(super) fn note_missing_first(&mut self) {
+        if self.reader.builder.message_count() == 0 {
+            return;
+        }
         let source = self.log.source;
         let has = |span: Span, key| field_value(source, span, key).is_some();
         let (name, is_first): (&str, &dyn Fn(&SessionRecord<'_>) -> bool) =
