@@ -43,6 +43,10 @@ pub struct RequestEnvelope<'a> {
     pub choices: Option<u64>,
     /// A field that would choose the server or its credentials. Clients must not set one.
     pub routing_field: Option<&'static str>,
+    /// Whether the request declares tools.
+    pub tools: bool,
+    /// Span of the instructions that stand beside the messages.
+    pub instructions: Option<Span>,
     /// Responses and Interactions: span of the input that replaces the message list: a string with
     /// its quotes, or one piece of content.
     pub input: Option<Span>,
@@ -131,6 +135,13 @@ impl<'a> RequestEnvelope<'a> {
                         .and_then(parse_bool);
                     self.parallel = disabled.map(|disabled| !disabled);
                 }
+            }
+            b"tools" | b"toolConfig" => {
+                let value = scan.skip()?;
+                self.tools = !matches!(value.of(source), "null" | "[]" | "{}");
+            }
+            b"system" | b"instructions" | b"system_instruction" | b"systemInstruction" => {
+                self.instructions = Some(scan.skip()?);
             }
             b"n" => self.choices = scan.skip()?.of(source).parse().ok(),
             _ => {

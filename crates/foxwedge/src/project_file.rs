@@ -73,7 +73,8 @@ fn check_root_keys(text: &str, shown: &str) -> Result<(), HelpfulError> {
     let mut known = root_keys();
     known.push("check");
     for key in root.get_ref().keys() {
-        let (name, line) = (key.get_ref().as_ref(), line_of(text, key.span().start));
+        let name: &str = key.get_ref().as_ref();
+        let line = line_of(text, key.span().start);
         if known.contains(&name) {
             continue;
         }

@@ -34,7 +34,7 @@ use super::{
     InterruptDelivery, RunController, TerminalApprovalInbox, TerminalHost, TerminalStart,
     approval_prompt::ApprovalPrompt,
     approver::TerminalApprovalRequest,
-    diff::diff_lines,
+    diff::{diff_lines, is_comparable},
     draw,
     guard::{self, TerminalGuard},
     keys::TerminalKey,

@@ -72,10 +72,8 @@ pub(crate) fn read_regular_request(
         ContentPart::ToolResult(result) => {
             result.parts.iter().all(|part| !matches!(part.content(), ContentPart::Unknown(_)))
         }
-        ContentPart::Text(_)
-        | ContentPart::Media(_)
-        | ContentPart::Reasoning(_)
-        | ContentPart::ToolCall(_) => true,
+        ContentPart::Text(_) => !part.notes().is_some_and(|notes| notes.summary),
+        ContentPart::Media(_) | ContentPart::Reasoning(_) | ContentPart::ToolCall(_) => true,
     };
     let plain = list.is_list() && !tape.is_odd();
     let plain =

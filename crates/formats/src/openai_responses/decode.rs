@@ -181,13 +181,10 @@ fn read_tool_result<'a>(item: &JsonObject<'_, 'a>, family: CallFamily) -> Conten
         (None, output) => read_content(output, &DECODE_FORMAT),
     };
     let error = matches!(item.text("status").as_deref(), Some("failed"));
-    ContentPart::ToolResult(ToolResultPart {
-        id: read_call_id(item, family),
-        name: None,
-        family,
-        parts,
-        error,
-    })
+    let id = read_call_id(item, family);
+    // A result without an id names its tool, and belongs to no call.
+    let name = if id.is_none() { item.non_empty_text("name") } else { None };
+    ContentPart::ToolResult(ToolResultPart { id, name, family, parts, error })
 }
 
 /// Whether an output is a list of command outputs.

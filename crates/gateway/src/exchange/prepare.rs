@@ -183,9 +183,9 @@ fn prepare_body(
     let chain = if counts_only { Vec::new() } else { reading.message_digests(identity.scope) };
     let answered_calls = answered_call_ids(&reading, |_| true);
     let traits = ConversationTraits {
-        opening: opening_digest(&reading, &chain, identity.scope)
+        opening: opening_digest(&reading, envelope, &chain, identity.scope)
             .filter(|_| !envelope.is_stateful()),
-        has_tools: reading.draft.body.tools,
+        has_tools: envelope.tools,
         has_results: !answered_calls.is_empty(),
     };
     Ok(RoutedRequest {

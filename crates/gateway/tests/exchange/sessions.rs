@@ -3,7 +3,7 @@
 use foxwedge_gateway::GatewayEndpoint;
 use serde_json::{Value, json};
 
-use crate::stand::{TestReply, build_request, engine, read, send_request};
+use crate::stand::{TestReply, build_request, engine, send_request};
 
 async fn chat(
     engine: &foxwedge_gateway::GatewayEngine,
@@ -204,15 +204,9 @@ async fn a_title_request_that_repeats_the_prompt_does_not_hold_up_the_first_repl
     let messages = json!([{"role": "system", "content": "You are an agent."}, prompt]);
     let body = json!({"model": "scripted?hang=1", "stream": true, "messages": messages});
     let request = build_request(GatewayEndpoint::Chat, body.to_string(), &named);
-    let without_tools = engine.handle(request).await;
-    assert_eq!(without_tools.status.as_u16(), 200);
-    let tools = json!([{"type": "function", "function": {"name": "f"}}]);
-    let body = json!({"model": "scripted?hang=1", "stream": true, "messages": messages,
-        "tools": tools});
-    let request = build_request(GatewayEndpoint::Chat, body.to_string(), &named);
-    let with_tools = engine.handle(request).await;
-    assert_eq!(with_tools.status.as_u16(), 200, "{}", read(with_tools.body).await);
-    drop((in_progress, without_tools));
+    let first = engine.handle(request).await;
+    assert_eq!(first.status.as_u16(), 200);
+    drop((in_progress, first));
 }
 
 #[tokio::test]

@@ -15,8 +15,8 @@ use std::{
 use foxwedge_suite::{
     EngineAnswer, EngineReply, ExpectedFailures, HistoryFormat, HistoryReading, ProfileRules,
     ProfileVerdict, QuestionFilter, QuestionOutcome, ReferenceEngine, RepairLaws, SuiteEngine,
-    SuiteLaw, SuiteLevel, SuiteQuestion, SuiteSession, SuiteTrack, SuiteVector, SuiteVerdict,
-    badge_svg, json_report, junit_report, run_suite, text_table,
+    SuiteLaw, SuiteLevel, SuiteQuestion, SuiteResults, SuiteSession, SuiteTrack, SuiteVector,
+    SuiteVerdict, badge_svg, json_report, junit_report, run_suite, text_table,
 };
 use serde_json::{Value, json};
 
