@@ -356,7 +356,8 @@ mod tests {
     #[test]
     fn reads_an_anthropic_envelope() {
         let source = r#"{"messages":[],"model":"claude","max_tokens":64,"stream":false,
-            "metadata":{"user_id":"u"},"thread":{"type":"continue"},
+            "metadata":{"user_id":"u"},"thread":{"type":"continue"},"system":"be brief",
+            "tools":[{"name":"f"}],
             "tool_choice":{"type":"auto","disable_parallel_tool_use":true}}"#;
         let found = read_both_ways(source, Format::Anthropic);
         let expected = RequestEnvelope {
@@ -366,9 +367,13 @@ mod tests {
             user: Some("u".into()),
             max_output: Some(64),
             parallel: Some(false),
+            tools: true,
+            instructions: found.instructions,
             ..RequestEnvelope::default()
         };
         assert_eq!(found, expected);
+        let instructions = found.instructions.map(|span| span.of(source));
+        assert_eq!(instructions, Some(r#""be brief""#));
     }
 
     #[test]

@@ -33,7 +33,9 @@ pub(super) fn replay_history(
         let message = format!("past-{at}");
         let kind = match role {
             ModelRole::Assistant => "agent_message_chunk",
-            _ => "user_message_chunk",
+            ModelRole::User => "user_message_chunk",
+            // The client did not see the instructions either.
+            ModelRole::System | ModelRole::Developer => continue,
         };
         let chunk = |content: Value| {
             Some(json!({ "sessionUpdate": kind, "messageId": message, "content": content }))

@@ -128,8 +128,9 @@ fn a_configuration_is_checked_and_told() {
 
 #[test]
 fn the_fallbacks_of_a_route_are_told_below_it() {
-    let file = "[[upstream]]\nname = \"one\"\nkind = \"ollama\"\n\
-                [[upstream]]\nname = \"two\"\nkind = \"ollama\"\n\
+    let file = "[[upstream]]\nname = \"one\"\nkind = \"openai-compatible\"\n\
+                base_url = \"http://127.0.0.1:4001/v1\"\n\
+                [[upstream]]\nname = \"two\"\nkind = \"openai-compatible\"\n\
                 base_url = \"http://127.0.0.1:4000/v1\"\n\
                 [[route]]\nmodel = \"m\"\nupstream = \"one\"\n\
                 [[route]]\nmodel = \"m\"\nupstream = \"two\"\nupstream_model = \"n\"\n\

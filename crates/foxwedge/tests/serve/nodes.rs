@@ -284,7 +284,7 @@ fn conversations_go_on_at_any_node_and_what_one_has_the_others_find() {
         let stopped = two.post(&format!("/v1/runs/{open}/stop"), "", "");
         assert_eq!(stopped.json()["run"]["outcome"], "stopped", "{stopped:?}");
         let answer = streaming.join().expect("a reply");
-        assert!(answer.body.contains("interrupted") && !answer.body.contains("[DONE]"));
+        assert!(answer.body.contains("the run was stopped") && !answer.body.contains("[DONE]"));
     });
 }
 
