@@ -60,8 +60,6 @@ pub(crate) struct StreamFramer {
     partial: Vec<u8>,
     /// Offset of the next frame in the stream, or of the buffered one.
     at: u64,
-    /// Offset of the end of the last frame that was read without an error.
-    read: u64,
 }
 
 #[derive(Debug)]
@@ -73,7 +71,7 @@ enum StreamFraming {
 
 impl StreamFramer {
     pub(crate) fn new(format: Format, max_frame: usize) -> StreamFramer {
-        StreamFramer { format, max_frame, framing: None, partial: Vec::new(), at: 0, read: 0 }
+        StreamFramer { format, max_frame, framing: None, partial: Vec::new(), at: 0 }
     }
 
     /// The format of the stream.
@@ -116,7 +114,6 @@ impl StreamFramer {
                 framing.emit_frame(&self.partial, at, each)?;
                 self.partial.clear();
             }
-            self.read = self.at;
         }
         Ok(())
     }
@@ -131,21 +128,6 @@ impl StreamFramer {
             Some(StreamFraming::Sse(lines)) => lines.emit_last_event(&buffered, self.at, each),
             // Without its last byte an object is incomplete, and a message has no checksum.
             Some(StreamFraming::Objects(_) | StreamFraming::Binary(_)) | None => Ok(()),
-        }
-    }
-
-    /// Number of bytes of the stream up to the end of the last frame that was read without an error.
-    pub(crate) fn read_bytes(&self) -> u64 {
-        self.read
-    }
-
-    /// Whether the stream has the framing that its format's writer uses, as far as is known.
-    pub(crate) fn has_own_framing(&self) -> bool {
-        match self.framing {
-            None => true,
-            Some(StreamFraming::Sse(_)) => self.format != Format::Bedrock,
-            Some(StreamFraming::Binary(_)) => self.format == Format::Bedrock,
-            Some(StreamFraming::Objects(_)) => false,
         }
     }
 

@@ -10,7 +10,6 @@ mod sequencer;
 mod write;
 mod collect;
 mod reply_events;
-mod forward;
 mod converter;
 mod watcher;
 

@@ -5,7 +5,6 @@ use foxwedge_core::Format;
 use super::{
     StreamLimits,
     collect::{CollectedReply, StreamCollector},
-    forward::ForwardedFrames,
     read::StreamReader,
     reply_events::emit_outcome,
     sequencer::EventSequencer,
@@ -26,9 +25,6 @@ pub struct StreamConverter {
     framer: StreamFramer,
     reader: StreamReader,
     output: ConverterOutput,
-    /// The bytes of a stream that is passed on unchanged. What is converted is then only read for
-    /// the events and the collection, except for a failure that the stream itself does not have.
-    forwarded: Option<ForwardedFrames>,
     /// Why the stream cannot be read any further.
     error: Option<StreamError>,
 }
@@ -81,20 +77,12 @@ pub struct StreamEnding {
 }
 
 impl StreamConverter {
-    /// Converts from one format into another. If both are the same and nothing has to change, the
-    /// frames are passed on as they are; Chat is always written anew.
+    /// Converts from one format into another. Both may be the same.
     pub fn new(from: Format, to: Format, options: StreamOptions) -> StreamConverter {
-        let forwards = ForwardedFrames::suit(from, to, &options);
-        let framer = StreamFramer::new(from, options.limits.frame);
-        let mut output = ConverterOutput::new(Some(from), to, options);
-        if forwards {
-            output.sequencer = EventSequencer::keeping_ids();
-        }
         StreamConverter {
-            framer,
+            framer: StreamFramer::new(from, options.limits.frame),
             reader: StreamReader::new(from),
-            output,
-            forwarded: forwards.then(ForwardedFrames::default),
+            output: ConverterOutput::new(Some(from), to, options),
             error: None,
         }
     }
@@ -128,20 +116,9 @@ impl StreamConverter {
         out: &mut Vec<u8>,
         each: &mut dyn FnMut(&StreamEvent<'_>),
     ) -> Result<(), StreamError> {
-        let Some(forwarded) = self.forwarded.as_mut().filter(|_| self.error.is_none()) else {
-            return self.read(&mut OutputTargets { out, observer: each }, |framer, each| {
-                framer.push(bytes, each)
-            });
-        };
-        forwarded.keep(bytes);
-        let mut converted = Vec::new();
-        let targets = &mut OutputTargets { out: &mut converted, observer: each };
-        let read = self.read(targets, |framer, each| framer.push(bytes, each));
-        self.pass_on(out);
-        if read.is_err() && self.framer.has_own_framing() {
-            out.append(&mut converted);
-        }
-        read
+        self.read(&mut OutputTargets { out, observer: each }, |framer, each| {
+            framer.push(bytes, each)
+        })
     }
 
     /// Ends the stream and appends the rest of the output to `out`.
@@ -161,52 +138,11 @@ impl StreamConverter {
         out: &mut Vec<u8>,
         each: &mut dyn FnMut(&StreamEvent<'_>),
     ) -> Result<StreamEnding, StreamError> {
-        if self.forwarded.is_some() && self.error.is_none() {
-            return self.finish_forwarded(out, each);
-        }
         let targets = &mut OutputTargets { out, observer: each };
         self.read(targets, |framer, each| framer.finish(each))?;
-        self.finish_reply(targets);
-        Ok(self.output.ending())
-    }
-
-    /// Ends a stream that is passed on. A stream that was cut off gets a failure in place of its
-    /// incomplete frame.
-    fn finish_forwarded(
-        &mut self,
-        out: &mut Vec<u8>,
-        each: &mut dyn FnMut(&StreamEvent<'_>),
-    ) -> Result<StreamEnding, StreamError> {
-        let mut converted = Vec::new();
-        let targets = &mut OutputTargets { out: &mut converted, observer: each };
-        let read = self.read(targets, |framer, each| framer.finish(each));
-        let was_over = self.output.sequencer.is_over();
-        if read.is_ok() {
-            targets.out.clear();
-            self.finish_reply(targets);
-        }
-        if read.is_ok() && (was_over || self.output.complete) {
-            if let Some(forwarded) = &mut self.forwarded {
-                forwarded.pass_on(u64::MAX, out);
-            }
-        } else if self.framer.has_own_framing() {
-            out.append(&mut converted);
-        }
-        read?;
-        Ok(StreamEnding { skipped: Vec::new(), ..self.output.ending() })
-    }
-
-    /// Emits the events at the end of the bytes.
-    fn finish_reply(&mut self, targets: &mut OutputTargets<'_, '_>) {
         self.reader.finish(&mut SequencerSink { output: &mut self.output, targets });
         self.output.accept_event(StreamEvent::Truncated, targets);
-    }
-
-    /// Passes on the frames that were read.
-    fn pass_on(&mut self, out: &mut Vec<u8>) {
-        if let Some(forwarded) = &mut self.forwarded {
-            forwarded.pass_on(self.framer.read_bytes(), out);
-        }
+        Ok(self.output.ending())
     }
 
     /// Takes the collected reply. `None` if it was not collected or already taken.
@@ -225,7 +161,7 @@ impl StreamConverter {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let StreamConverter { framer, reader, output, forwarded, error } = self;
+        let StreamConverter { framer, reader, output, error } = self;
         let read = bytes(framer, &mut |frame| {
             let at = frame.at;
             reader.read_frame(frame, &mut SequencerSink { output, targets })?;
@@ -233,10 +169,6 @@ impl StreamConverter {
         });
         read.inspect_err(|read_error| {
             *error = Some(read_error.clone());
-            if forwarded.is_some() {
-                // Only the failure is new.
-                targets.out.clear();
-            }
             let message = read_error.to_string().into();
             let failure = ProviderError { kind: ProviderErrorKind::Server, message, code: None };
             output.accept_event(StreamEvent::Failed(failure), targets);

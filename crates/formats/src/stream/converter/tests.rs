@@ -1,4 +1,4 @@
-mod own_format;
+mod reply_losses;
 
 use std::borrow::Cow;
 

@@ -150,6 +150,20 @@ fn missing() -> Vec<RuleTestRow> {
     let broken = thinking("", "enabled");
     rows.push(row(502, "anthropic", "anthropic", &thinking(block, "enabled"), &broken));
     rows.push(row(502, "anthropic", "anthropic", &thinking("", "disabled"), &broken));
+    let on_bedrock = |first: &str, mode: &str| {
+        let call = r#"{"toolUse":{"toolUseId":"callid001","name":"look","input":{}}}"#;
+        let answer = r#"{"role":"user","content":[{"toolResult":{"toolUseId":"callid001","content":[{"text":"1"}]}}]}"#;
+        let settings = format!(r#"{{"thinking":{{"type":"{mode}"}}}}"#);
+        let assistant = format!(r#"{{"role":"assistant","content":[{first}{call}]}}"#);
+        let tools = r#"{"tools":[{"toolSpec":{"name":"look","inputSchema":{"json":{}}}}]}"#;
+        format!(
+            r#"{{"additionalModelRequestFields":{settings},"toolConfig":{tools},"messages":[$u,{assistant},{answer}]}}"#
+        )
+    };
+    let block = r#"{"reasoningContent":{"reasoningText":{"text":"t","signature":"s"}}},"#;
+    let broken = on_bedrock("", "enabled");
+    rows.push(row(502, "bedrock", "bedrock", &on_bedrock(block, "enabled"), &broken));
+    rows.push(row(502, "bedrock", "bedrock", &on_bedrock("", "disabled"), &broken));
     rows
 }
 

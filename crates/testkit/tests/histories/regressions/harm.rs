@@ -132,3 +132,15 @@ fn an_empty_message_took_its_reasoning_along_unsaid() {
         assert_eq!(repair.losses(&reading.draft).thinking_blocks_removed, 1, "{key}");
     }
 }
+
+#[test]
+fn a_chat_call_of_an_unknown_type_was_made_a_function() {
+    let call = json!({"id": "c", "type": "mcp", "mcp": {"server": "s", "tool": "t"}});
+    let document = json!({"model": "gpt-6", "messages": [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "r"}]});
+    let source = document.to_string();
+    let found = report(Format::OpenaiChat, &safe(Profile::OpenaiChat), &source);
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}

@@ -1,5 +1,4 @@
-//! A stream of the target's format is passed on; another is converted, and its losses are those of
-//! a whole reply.
+//! What a stream loses is what a whole reply loses.
 
 use super::*;
 
@@ -26,54 +25,6 @@ fn responses(item: &Json) -> Vec<u8> {
 
 fn notes(ending: &StreamEnding) -> Vec<&str> {
     ending.skipped.iter().map(|loss| loss.note.as_str()).collect()
-}
-
-#[test]
-fn stream_in_the_target_format_is_passed_on_unchanged() {
-    let shell = serde_json::json!({"type": "local_shell_call", "id": "lsh_1", "call_id": "call_1",
-        "status": "completed", "async": true, "action": {"type": "exec", "command": ["ls"]}});
-    let unknown = "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[\
-        {\"text\":\"Hi\",\"thoughtSignature\":\"c2ln\"}]},\"finishReason\":\"STOP\"}],\
-        \"responseId\":\"r\",\"modelVersion\":\"m\"}\r\n\r\n";
-    let server = sse(&[
-        serde_json::json!({"type": "message_start", "message": {"id": "msg_1", "type": "message",
-            "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}}),
-        serde_json::json!({"type": "content_block_start", "index": 0, "content_block":
-            {"type": "compaction", "content": "so far"}}),
-        serde_json::json!({"type": "content_block_stop", "index": 0}),
-        serde_json::json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
-            "usage": {"output_tokens": 1}}),
-        serde_json::json!({"type": "message_stop"}),
-    ]);
-    let table = [
-        (Format::OpenaiResponses, responses(&shell)),
-        (Format::Gemini, unknown.as_bytes().to_vec()),
-        (Format::Anthropic, server),
-    ];
-    for (format, source) in table {
-        for chunk in [1, 7, source.len()] {
-            let (out, ending) = convert(format, format, &source, chunk);
-            assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&source));
-            assert!(ending.complete && ending.skipped.is_empty(), "{format:?}: {ending:?}");
-        }
-    }
-}
-
-#[test]
-fn passed_on_stream_that_is_cut_off_ends_with_a_failure() {
-    for format in Format::ALL.into_iter().filter(|format| *format != Format::OpenaiChat) {
-        let (source, _) = stream(&rich(format), format);
-        let (out, ending) = convert(format, format, &source, 64);
-        assert_eq!((out, ending.complete), (source.clone(), true), "{format:?}");
-        let half = source.len() / 2;
-        let (out, ending) = convert(format, format, &source[..half], 64);
-        let (whole, collection) = (out.len(), collect(format, &out).expect("a stream"));
-        assert!(!ending.complete, "{format:?}");
-        let CollectedEnding::Failed(failure) = collection.ending else { panic!("{format:?}") };
-        assert_eq!(failure.message, "the stream ended before the response was complete");
-        let same = out.iter().zip(&source).take_while(|(one, other)| one == other).count();
-        assert!(same > 0 && same < whole, "{format:?}");
-    }
 }
 
 #[test]
