@@ -128,11 +128,11 @@ mod list {
             .text("to", agent.name())
             .raw("valid", repair.after.is_clean())
             .raw("messageCount", session.draft().messages.len())
-            .list("losses", [].into_iter())
+            .list("losses", [])
             .list("edits", repair.edits.iter().map(edit_json))
             .list("findings", repair.after.findings.iter().map(finding_json))
-            .list("renamed", [].into_iter())
-            .list("renamedTools", [].into_iter())
+            .list("renamed", [])
+            .list("renamedTools", [])
             .end();
         Ok(CallReply { report, document: Some(rewritten.pieces().flatten().copied().collect()) })
     }

@@ -16,7 +16,7 @@ mod openapi;
 #[cfg(test)]
 mod tests;
 
-use crate::{ApiError, ApiErrorKind};
+use crate::{AllowedMethods, ApiError, ApiErrorKind};
 use foxwedge_core::Format;
 use foxwedge_store::StoreError;
 use http::{Method, StatusCode};
@@ -88,10 +88,10 @@ impl<'p> ApiRoute<'p> {
         match (self, method) {
             (ApiRoute::Stop(_) | ApiRoute::Document(_), &Method::POST) => Ok(()),
             (ApiRoute::Stop(_) | ApiRoute::Document(_), _) => {
-                Err(error::method_not_allowed("POST"))
+                Err(error::method_not_allowed(AllowedMethods::Post))
             }
             (ApiRoute::Answers(_), &Method::GET | &Method::HEAD | &Method::POST) => Ok(()),
-            (ApiRoute::Answers(_), _) => Err(error::method_not_allowed("GET, HEAD, POST")),
+            (ApiRoute::Answers(_), _) => Err(error::method_not_allowed(AllowedMethods::GetPost)),
             (
                 ApiRoute::Sessions
                 | ApiRoute::Session(_)
@@ -103,7 +103,7 @@ impl<'p> ApiRoute<'p> {
                 | ApiRoute::Repair(_),
                 &Method::GET | &Method::HEAD,
             ) => Ok(()),
-            (_, _) => Err(error::method_not_allowed("GET, HEAD")),
+            (_, _) => Err(error::method_not_allowed(AllowedMethods::Get)),
         }
     }
 }

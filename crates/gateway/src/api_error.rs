@@ -30,7 +30,32 @@ pub struct ApiError {
     /// stopped on purpose.
     pub retries_exhausted: bool,
     /// The methods of the path, if that of the request is not one of them.
-    pub allowed_methods: Option<&'static str>,
+    pub allowed_methods: Option<AllowedMethods>,
+}
+
+/// The methods that a path takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AllowedMethods {
+    /// GET and HEAD.
+    Get,
+    /// POST.
+    Post,
+    /// GET, HEAD and POST.
+    GetPost,
+    /// GET, POST and DELETE.
+    GetPostDelete,
+}
+
+impl AllowedMethods {
+    /// Their names, separated by commas.
+    pub(crate) fn names(self) -> &'static str {
+        match self {
+            AllowedMethods::Get => "GET, HEAD",
+            AllowedMethods::Post => "POST",
+            AllowedMethods::GetPost => "GET, HEAD, POST",
+            AllowedMethods::GetPostDelete => "GET, POST, DELETE",
+        }
+    }
 }
 
 /// The kind of an error.

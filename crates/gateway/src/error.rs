@@ -1,7 +1,7 @@
 //! The errors of the server: one place decides status and body. An [`ApiError`] holds what is
 //! wrong; the client receives it in the error format of its provider API.
 
-use crate::{ApiError, ApiErrorKind, GatewayEndpoint};
+use crate::{AllowedMethods, ApiError, ApiErrorKind, GatewayEndpoint};
 use foxwedge_core::Format;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
@@ -15,7 +15,7 @@ pub(crate) fn reply(error: &ApiError, format: Format, id: &str) -> HttpReply {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
     if let Some(methods) = error.allowed_methods {
-        headers.insert(header::ALLOW, HeaderValue::from_static(methods));
+        headers.insert(header::ALLOW, HeaderValue::from_static(methods.names()));
     }
     // The rest of an unreadable body must not be parsed as the next request.
     if error.status() == StatusCode::NOT_IMPLEMENTED {
@@ -142,9 +142,8 @@ pub(crate) fn not_found() -> ApiError {
     )
 }
 
-/// `allowed` is the list of methods, separated by commas.
-pub(crate) fn method_not_allowed(allowed: &'static str) -> ApiError {
-    let message = format!("method not allowed: use {allowed}");
+pub(crate) fn method_not_allowed(allowed: AllowedMethods) -> ApiError {
+    let message = format!("method not allowed: use {}", allowed.names());
     ApiError {
         allowed_methods: Some(allowed),
         ..ApiError::new(ApiErrorKind::MethodNotAllowed, "method_not_allowed", message)

@@ -83,7 +83,7 @@ pub mod trace;
 mod ui_chat;
 
 pub use accept::{ConnectionAddresses, ConnectionRules, DrainReport, accept};
-pub use api_error::{ApiError, ApiErrorKind};
+pub use api_error::{AllowedMethods, ApiError, ApiErrorKind};
 pub use body::{BodyError, GatewayBody};
 pub use endpoint::GatewayEndpoint;
 pub use exchange::{EngineError, GatewayEngine};

@@ -1,6 +1,6 @@
 //! The routes of the gateway.
 
-use crate::{ApiError, GatewayEndpoint, metrics::MetricRoute};
+use crate::{AllowedMethods, ApiError, GatewayEndpoint, metrics::MetricRoute};
 use foxwedge_run::encode::UiFormat;
 use http::Method;
 
@@ -68,13 +68,15 @@ impl GatewayRoute {
         match (route, method) {
             (GatewayRoute::Api | GatewayRoute::Console, _) => Ok(route),
             (GatewayRoute::Forwarded, &Method::GET | &Method::POST | &Method::DELETE) => Ok(route),
-            (GatewayRoute::Forwarded, _) => Err(error::method_not_allowed("GET, POST, DELETE")),
+            (GatewayRoute::Forwarded, _) => {
+                Err(error::method_not_allowed(AllowedMethods::GetPostDelete))
+            }
             (GatewayRoute::Endpoint(_) | GatewayRoute::UiChat(_), &Method::POST) => Ok(route),
             (GatewayRoute::Endpoint(_) | GatewayRoute::UiChat(_), _) => {
-                Err(error::method_not_allowed("POST"))
+                Err(error::method_not_allowed(AllowedMethods::Post))
             }
             (_, &Method::GET | &Method::HEAD) => Ok(route),
-            (_, _) => Err(error::method_not_allowed("GET, HEAD")),
+            (_, _) => Err(error::method_not_allowed(AllowedMethods::Get)),
         }
     }
 

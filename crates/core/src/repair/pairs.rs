@@ -254,8 +254,11 @@ fn widen_to_turns(
             let start = call.message() - before.take_while(|m| m.role.is_assistant()).count();
             let unit = unit_at(&units, call.message()).map(|unit| units[unit].messages.clone());
             let unit = unit.unwrap_or(start..end);
-            for at in unit.start.min(start)..unit.end.max(end) {
-                removed_messages[at] |= draft.messages[at].role.is_assistant();
+            let unit = unit.start.min(start)..unit.end.max(end);
+            for (removed, message) in
+                removed_messages[unit.clone()].iter_mut().zip(&draft.messages[unit])
+            {
+                *removed |= message.role.is_assistant();
             }
         } else {
             removed_messages[call.message()] = true;

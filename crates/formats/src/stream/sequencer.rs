@@ -333,20 +333,15 @@ impl EventSequencer {
     /// Closes the open block. A complete call without arguments gets an empty object.
     fn close_open_block(&mut self, complete: bool, next: &mut dyn EventSink) {
         let Some(OpenBlock { block, arguments, .. }) = self.open_block.take() else { return };
-        match arguments {
-            Some(arguments) if arguments.is_blank() => {
-                if complete {
-                    next.event(StreamEvent::Delta { block, delta: BlockDelta::Text("{}".into()) });
-                }
+        match arguments.map(|arguments| (arguments.is_blank(), arguments.is_object())) {
+            Some((true, _)) if complete => {
+                next.event(StreamEvent::Delta { block, delta: BlockDelta::Text("{}".into()) });
             }
-            Some(arguments) if self.notes_arguments && !arguments.is_object() => {
-                next.skip(StreamLoss {
-                    kind: LossKind::Arguments,
-                    note:
-                        "the arguments of a call are not a JSON object and are passed on unchanged"
-                            .to_owned(),
-                })
-            }
+            Some((false, false)) if self.notes_arguments => next.skip(StreamLoss {
+                kind: LossKind::Arguments,
+                note: "the arguments of a call are not a JSON object and are passed on unchanged"
+                    .to_owned(),
+            }),
             _ => {}
         }
         next.event(StreamEvent::Close { block });

@@ -102,7 +102,7 @@ fn tools_of_the_agents_own_are_hidden() {
     let stage = Stage::habits("own-tool");
     let (_, turns) = talk(&stage, false);
     for turn in turns {
-        assert!(!turn.answer.body.contains("Bash"), "{turn:?}");
+        assert!(!turn.answer.body.contains("\"Bash\""), "{turn:?}");
     }
     stage.end();
 }

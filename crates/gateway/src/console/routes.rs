@@ -1,6 +1,6 @@
 //! The routes of the console API.
 
-use crate::ApiError;
+use crate::{AllowedMethods, ApiError};
 use http::Method;
 
 use crate::error;
@@ -88,9 +88,9 @@ impl<'p> ConsoleRoute<'p> {
         };
         match (method, reads, writes) {
             (&Method::GET | &Method::HEAD, true, _) | (&Method::POST, _, true) => Ok(()),
-            (_, true, true) => Err(error::method_not_allowed("GET, HEAD, POST")),
-            (_, false, _) => Err(error::method_not_allowed("POST")),
-            (_, true, false) => Err(error::method_not_allowed("GET, HEAD")),
+            (_, true, true) => Err(error::method_not_allowed(AllowedMethods::GetPost)),
+            (_, false, _) => Err(error::method_not_allowed(AllowedMethods::Post)),
+            (_, true, false) => Err(error::method_not_allowed(AllowedMethods::Get)),
         }
     }
 }
