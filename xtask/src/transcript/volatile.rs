@@ -64,10 +64,10 @@ fn matches(shown: &[&str], printed: &[&str]) -> bool {
 /// Whether a duration is all that one of two lines lacks: what takes no time has none, and a column is empty then.
 fn differ_by_time(line: &str, other: &str) -> bool {
     let words = |line: &str| -> Vec<String> {
-        let words = line.split_whitespace().filter(|word| *word != "TIME");
+        let words = line.split_whitespace().filter(|word| !is_masked_duration(word));
         words.map(str::to_owned).collect()
     };
-    (line.contains("TIME") || other.contains("TIME")) && words(line) == words(other)
+    (line.contains(TIME) || other.contains(TIME)) && words(line) == words(other)
 }
 
 /// A text in which ids, durations, times, tokens and numbers of tokens look the same.
@@ -81,9 +81,15 @@ fn masked(text: &str) -> String {
 
 fn join_words(words: impl Iterator<Item = String>) -> String {
     let mut words: Vec<String> = words.collect();
-    // A run that takes no time has none: `completed in 0.1s`, `completed`.
-    while let Some(at) = words.windows(2).position(|pair| pair == ["in", "TIME"]) {
-        words.drain(at..at + 2);
+    // What takes no time has none: `completed in 0.1s`, `completed`; `stopped after 0.3s,`, `stopped,`.
+    let is_time = |pair: &[String]| {
+        matches!(pair[0].as_str(), "in" | "after") && is_masked_duration(&pair[1])
+    };
+    while let Some(at) = words.windows(2).position(is_time) {
+        let removed = words.drain(at..at + 2).next_back().unwrap_or_default();
+        if let Some(before) = at.checked_sub(1).and_then(|at| words.get_mut(at)) {
+            before.push_str(removed.trim_start_matches(TIME));
+        }
     }
     for at in 1..words.len() {
         // How many tokens a prompt has depends on the length of the folder's name, the size of a store
@@ -99,7 +105,8 @@ fn join_words(words: impl Iterator<Item = String>) -> String {
 /// A word without what differs from run to run.
 fn mask_word(word: &str) -> String {
     if is_duration(word) {
-        return "TIME".to_owned();
+        let number = word.trim_end_matches(MARKS);
+        return format!("{TIME}{}", &word[number.len()..]);
     }
     if is_clock(word) {
         return "CLOCK".to_owned();
@@ -117,9 +124,19 @@ fn mask_word(word: &str) -> String {
     out
 }
 
+/// What stands for a duration.
+const TIME: &str = "TIME";
+
+/// What may follow a duration.
+const MARKS: [char; 2] = [',', ':'];
+
+fn is_masked_duration(word: &str) -> bool {
+    word.trim_end_matches(MARKS) == TIME
+}
+
 /// `0.3s`, `21.3s`
 fn is_duration(word: &str) -> bool {
-    let number = word.trim_end_matches([',', ':']).strip_suffix('s');
+    let number = word.trim_end_matches(MARKS).strip_suffix('s');
     number.is_some_and(|number| {
         number.contains('.') && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
     })
@@ -151,6 +168,10 @@ mod tests {
             ("run-c0ffee12", "run-c0ffee13", false),
             ("done 0.2s", "done 1.4s", true),
             ("done 2s", "done 3s", false),
+            ("stopped after 0.3s, may have run", "stopped, may have run", true),
+            ("stopped after 0.3s, may have run", "stopped after 1.2s, may have run", true),
+            ("stopped after 0.3s, may have run", "stopped", false),
+            ("completed in 0.1s", "completed", true),
             ("now  0.1s  2 calls", "now        2 calls", true),
             ("now  0.1s  2 calls", "now        3 calls", false),
             ("a  b", "a b", false),

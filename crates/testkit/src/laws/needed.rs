@@ -1,8 +1,8 @@
 //! Every change of a repair is needed.
 
 use foxwedge_core::{
-    Edit, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Span, Strategy, TailPolicy,
-    UnansweredPolicy, check,
+    Edit, Format, PartKind, PartSource, Repair, RepairedMessage, RepairedPart, Span, Strategy,
+    TailPolicy, UnansweredPolicy, check,
 };
 use foxwedge_formats::{OutlinedDocument, outline_options, read};
 use serde_json::Value;
@@ -30,8 +30,12 @@ pub(super) fn needed(
         PartKind::Answer(answer) => !answer.id.is_none(),
         _ => true,
     });
+    // The model signs its calls, also if the only signed one is dropped.
+    let drops = repair.edits.iter().any(|edit| edit.strategy == Strategy::Drop);
+    let signs = drops && reading.draft.format == Format::Gemini;
     let excused = |edit: &Edit| {
         edit.strategy == Strategy::DropThinking
+            || edit.code == 502 && signs
             || matches!(edit.code, 206 | 313 | 601)
             || edit.code == 102 && edit.strategy == Strategy::Drop && !has_ids
     };
