@@ -57,10 +57,12 @@ fn stays_unchanged(outcome: &ModelResponse<'_>, options: &ConversionOptions) -> 
     let has_stop = match reply.stop {
         Some(StopReason::End) => !has_calls,
         Some(StopReason::ToolCalls) => has_calls,
-        Some(_) => true,
-        None => false,
+        Some(StopReason::Length) => true,
+        // A word of one provider is written as the format has it.
+        Some(_) | None => false,
     };
-    let as_sent = options.model.is_none() && options.renamed_tools.is_empty();
+    let as_sent =
+        options.model.is_none() && options.reply_id.is_none() && options.renamed_tools.is_empty();
     as_sent && has_head && has_time && has_stop
 }
 
