@@ -55,8 +55,9 @@ impl GatewayEndpoint {
 
     /// The endpoint of a path that names a model, in any version of Google's APIs, and that name as it is written there.
     pub(crate) fn with_model(path: &str) -> Option<(GatewayEndpoint, &str)> {
-        let (before, rest) = path.rsplit_once("/models/")?;
-        let (model, method) = rest.rsplit_once(':')?;
+        // Most paths have no colon, and end here.
+        let (before, method) = path.rsplit_once(':')?;
+        let (before, model) = before.rsplit_once("/models/")?;
         let endpoint = match method {
             "generateContent" => GatewayEndpoint::GenerateContent,
             "streamGenerateContent" => GatewayEndpoint::StreamGenerateContent,

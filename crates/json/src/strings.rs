@@ -38,23 +38,16 @@ pub(super) fn skip(scan: &mut JsonScanner<'_>) -> ScanResult<bool> {
     if scan.peek() == b'"' { Ok(false) } else { skip_escapes(scan) }
 }
 
+/// The same from the first end of plain text on, which is not the closing quote.
 #[inline(never)]
 fn skip_escapes(scan: &mut JsonScanner<'_>) -> ScanResult<bool> {
-    let bytes = scan.bytes;
-    let mut escaped = false;
     let entries_before = scan.lone_surrogates.len();
+    let escaped = scan.peek() == b'\\';
     loop {
-        let at = scan.marks.next_end(bytes, scan.at);
-        scan.at = at;
-        match bytes.get(at) {
+        scan.at = scan.marks.next_end_behind_escapes(scan.bytes, scan.at);
+        match scan.bytes.get(scan.at) {
             Some(b'"') => return Ok(escaped),
-            Some(b'\\') => {
-                escaped = true;
-                match bytes.get(at + 1) {
-                    Some(b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't') => scan.at = at + 2,
-                    _ => skip_rare_escape(scan, entries_before)?,
-                }
-            }
+            Some(b'\\') => skip_rare_escape(scan, entries_before)?,
             Some(_) => return scan.fail("a control character inside a string"),
             None => return scan.fail("an unterminated string"),
         }

@@ -174,29 +174,16 @@ impl Store for SqliteStore {
     }
 
     async fn put_whole_runs(&self, runs: Vec<Arc<WholeRun>>) -> Vec<Result<FinalizeResult>> {
-        let mut encoded_runs = Vec::with_capacity(runs.len());
-        let checked: Vec<Result<()>> = runs
-            .into_iter()
-            .map(|run| crate::whole_run::EncodedRun::new(run).map(|run| encoded_runs.push(run)))
-            .collect();
-        let bytes = encoded_runs.iter().map(crate::whole_run::EncodedRun::bytes).sum();
-        let count = encoded_runs.len();
+        let bytes = runs.iter().map(|run| run.bytes()).sum();
+        let count = runs.len();
         let job = move |context: &mut writer_thread::WriteContext<'_>| {
-            whole_run::write_runs(context, &encoded_runs, clock::now())
+            whole_run::write_runs(context, &runs, clock::now())
         };
-        let results = match self.writer.write(bytes, job).await {
-            Ok(results) => results,
-            Err(error) => {
-                let why = error.to_string();
-                let failure = || Err(error::unavailable(why.as_str()));
-                iter::repeat_with(failure).take(count).collect()
-            }
-        };
-        let mut results = results.into_iter();
-        let missing = || Err(error::unavailable("its outcome is unknown"));
-        let next =
-            |checked: Result<()>| checked.and_then(|()| results.next().unwrap_or_else(missing));
-        checked.into_iter().map(next).collect()
+        self.writer.write(bytes, job).await.unwrap_or_else(|error| {
+            let why = error.to_string();
+            let failure = || Err(error::unavailable(why.as_str()));
+            iter::repeat_with(failure).take(count).collect()
+        })
     }
 
     async fn events(&self, run: &str, after: u64, limit: usize) -> Result<Vec<StoredEvent>> {

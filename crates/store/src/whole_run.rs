@@ -6,7 +6,7 @@ use std::sync::Arc;
 use foxwedge_run::{EventPayload, RunEvent, wire};
 
 use crate::{
-    LogHead, RawEvent, Result, RunRow, RunState, StoreError, WholeRun,
+    LogHead, RawEvent, Result, RunClosing, RunRow, RunState, StoreError, WholeRun,
     chain::{self, ROOT},
     check, codec, event_draft, limits,
 };
@@ -124,14 +124,6 @@ impl EncodedRun {
         self.whole.closing.events.last().and_then(|event| event.at)
     }
 
-    /// Approximate size in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        let closing = &self.whole.closing;
-        let records: usize = closing.records.iter().map(|record| record.body.len()).sum();
-        // Events are encoded later; most of their size is text.
-        self.ended.len() + records + 256 * closing.events.len()
-    }
-
     /// The row of the run as it is stored.
     pub(crate) fn row(&self, epoch: u64, last: u64, now: u64) -> RunRow {
         let WholeRun { run, closing, .. } = &*self.whole;
@@ -152,6 +144,16 @@ impl EncodedRun {
             agent: run.start.agent.as_deref().map(str::to_owned),
             model: run.start.model.as_deref().map(str::to_owned),
         }
+    }
+}
+
+impl WholeRun {
+    /// Approximate size in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let RunClosing { events, ended, records, summary: _ } = &self.closing;
+        let records: usize = records.iter().map(|record| record.body.len()).sum();
+        // Events are encoded later; most of their size is text.
+        ended.text.as_ref().map_or(0, String::len) + records + 256 * events.len()
     }
 }
 

@@ -57,8 +57,13 @@ impl UpstreamConfig {
             UpstreamTransport::Network(target) => &*target.host,
             UpstreamTransport::Scripted | UpstreamTransport::Agent => "",
         };
-        let is_named =
-            |name: &str| model.to_ascii_lowercase().contains(name) || host.contains(name);
+        let is_named = |name: &str| {
+            let has_name = |text: &str| {
+                let mut parts = text.as_bytes().windows(name.len());
+                parts.any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
+            };
+            has_name(model) || has_name(host)
+        };
         self.profile.unwrap_or_else(|| match format {
             Format::OpenaiChat if is_named("deepseek") => Profile::Deepseek,
             Format::OpenaiChat if is_named("mistral") => Profile::Mistral,

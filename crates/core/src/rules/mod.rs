@@ -1,6 +1,8 @@
 //! The rules, in the order they are reported. One file each; the Markdown page of each file
 //! describes what the rule finds, which providers refuse it, and what the repair does.
 
+use std::sync::OnceLock;
+
 use crate::{
     check::{Findings, RuleContext},
     draft::{DraftFeatures, MessageLayout},
@@ -188,11 +190,18 @@ pub struct RuleSet([u16; 10]);
 impl RuleSet {
     /// All rules that a profile requires.
     pub fn of(profile: Profile) -> RuleSet {
-        let mut set = RuleSet::default();
-        for rule in ALL.iter().filter(|rule| rule.evidence(profile).is_some()) {
-            set.add(rule.code);
-        }
-        set
+        static SETS: OnceLock<[RuleSet; Profile::ALL.len()]> = OnceLock::new();
+        let sets = SETS.get_or_init(|| {
+            Profile::ALL.map(|profile| {
+                let mut set = RuleSet::default();
+                for rule in ALL.iter().filter(|rule| rule.evidence(profile).is_some()) {
+                    set.add(rule.code);
+                }
+                set
+            })
+        });
+        // `Profile::ALL` has the profiles in the order of their declaration.
+        sets.get(profile as usize).copied().unwrap_or_default()
     }
 
     /// Whether the rule is in the set.

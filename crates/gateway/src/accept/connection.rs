@@ -16,6 +16,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body, Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, sync::watch};
 
 use super::{ConnectionAddresses, ConnectionRules, socket::TimedSocket, timers::ConnectionTimers};
@@ -42,7 +43,7 @@ where
     /// Runs until the connection ends. Errors are dropped: a client may disconnect at any time.
     pub(super) async fn run(mut self, stream: TcpStream) {
         let timers = Arc::new(ConnectionTimers::new(self.rules));
-        let socket = TimedSocket::new(stream, timers.clone());
+        let socket = TokioIo::new(TimedSocket::new(stream, timers.clone()));
         let service = {
             let (timers, in_flight_count) = (timers.clone(), self.in_flight.clone());
             let (handler, peer) = (self.handler, self.peer);

@@ -1,14 +1,12 @@
 //! The socket that hyper reads and writes.
 
 use std::{
-    cell::RefCell,
     io::{self, IoSlice},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 
-use hyper::rt::ReadBufCursor;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -29,15 +27,8 @@ enum SocketState {
     Lingering,
 }
 
-/// Maximum size of one read in bytes.
-const MAX_READ_BYTES: usize = 64 << 10;
-
-thread_local! {
-    /// Read buffer. Data is copied from here into hyper's buffer, because safe code cannot read
-    /// into uninitialized memory. There is one per thread, so it stays in the CPU cache and idle
-    /// connections need none.
-    static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; MAX_READ_BYTES].into());
-}
+/// How many bytes are discarded at once.
+const DISCARDED_BYTES: usize = 8 << 10;
 
 impl TimedSocket {
     pub(super) fn new(stream: TcpStream, timers: Arc<ConnectionTimers>) -> TimedSocket {
@@ -54,29 +45,22 @@ impl TimedSocket {
     }
 }
 
-impl hyper::rt::Read for TimedSocket {
+impl AsyncRead for TimedSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        mut to: ReadBufCursor<'_>,
+        to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        READ_BUFFER.with_borrow_mut(|buffer| {
-            let limit = buffer.len().min(to.remaining());
-            let Some(buffer) = buffer.get_mut(..limit) else {
-                return Poll::Ready(Ok(()));
-            };
-            let mut read = ReadBuf::new(buffer);
-            ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
-            if !read.filled().is_empty() {
-                self.timers.note_read();
-                to.put_slice(read.filled());
-            }
-            Poll::Ready(Ok(()))
-        })
+        let before = to.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(context, to))?;
+        if to.filled().len() > before {
+            self.timers.note_read();
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
-impl hyper::rt::Write for TimedSocket {
+impl AsyncWrite for TimedSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -116,12 +100,10 @@ impl hyper::rt::Write for TimedSocket {
                     self.state = SocketState::Lingering;
                 }
                 SocketState::Lingering => {
-                    let read = READ_BUFFER.with_borrow_mut(|buffer| {
-                        let mut read = ReadBuf::new(buffer);
-                        ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
-                        Poll::Ready(Ok::<_, io::Error>(read.filled().len()))
-                    });
-                    if ready!(read)? == 0 {
+                    let mut buffer = [0; DISCARDED_BYTES];
+                    let mut read = ReadBuf::new(&mut buffer);
+                    ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
+                    if read.filled().is_empty() {
                         return Poll::Ready(Ok(()));
                     }
                 }

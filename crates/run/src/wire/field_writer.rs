@@ -40,19 +40,7 @@ impl<'out> JsonFieldWriter<'out> {
     /// Adds a number.
     pub(super) fn number(&mut self, key: &str, number: u64) {
         self.key(key);
-        let mut digits = [b'0'; 20];
-        let mut rest = number;
-        let mut first = digits.len();
-        for (at, digit) in digits.iter_mut().enumerate().rev() {
-            *digit += (rest % 10) as u8;
-            rest /= 10;
-            first = at;
-            if rest == 0 {
-                break;
-            }
-        }
-        let digits = digits.get(first..).unwrap_or(&[]);
-        self.out.push_str(std::str::from_utf8(digits).unwrap_or("0"));
+        self.out.push_str(itoa::Buffer::new().format(number));
     }
 
     /// Adds a number, if there is one.

@@ -1,7 +1,7 @@
 //! Stores complete runs, within a transaction. Every run is checked on its own; the rows of many are
 //! inserted together, table by table.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use rusqlite::{Connection, params};
 
@@ -50,7 +50,7 @@ struct SessionCounters {
 
 /// A checked run whose rows are not inserted yet.
 struct PlannedRun<'a> {
-    encoded: &'a EncodedRun,
+    encoded: EncodedRun,
     serial: i64,
     session: i64,
     epoch: i64,
@@ -75,13 +75,13 @@ struct PlannedRuns<'a> {
 /// Stores runs in order. A refused run has written nothing, so it does not affect the others.
 pub(super) fn write_runs(
     context: &mut WriteContext<'_>,
-    runs: &[EncodedRun],
+    runs: &[Arc<WholeRun>],
     now: u64,
 ) -> SqliteResult<Vec<Result<FinalizeResult>>> {
     let connection = context.connection;
     let mut results = Vec::with_capacity(runs.len());
-    let run_ids = runs.iter().map(|run| run.whole.run.id.as_str());
-    let session_ids = runs.iter().map(|run| run.whole.session.id.as_str());
+    let run_ids = runs.iter().map(|run| run.run.id.as_str());
+    let session_ids = runs.iter().map(|run| run.session.id.as_str());
     let mut planned = PlannedRuns {
         now,
         runs: Vec::with_capacity(runs.len().min(MAX_TOGETHER)),
@@ -115,8 +115,8 @@ pub(super) fn write_runs(
 
 impl<'a> PlannedRuns<'a> {
     /// Whether a run has to see the rows of the planned ones.
-    fn must_precede(&self, encoded: &EncodedRun) -> bool {
-        let WholeRun { session, run, .. } = &*encoded.whole;
+    fn must_precede(&self, whole: &WholeRun) -> bool {
+        let WholeRun { session, run, .. } = whole;
         self.ids.contains(&*run.id) || self.ids.contains(&*session.id)
     }
 
@@ -128,12 +128,13 @@ impl<'a> PlannedRuns<'a> {
     fn plan(
         &mut self,
         context: &mut WriteContext<'_>,
-        encoded: &'a EncodedRun,
+        whole: &'a Arc<WholeRun>,
     ) -> SqliteResult<FinalizeResult> {
+        let encoded = EncodedRun::new(Arc::clone(whole))?;
         let connection = context.connection;
-        let WholeRun { session, run, closing } = &*encoded.whole;
+        let WholeRun { session, run, closing } = &**whole;
         let known = match self.may_exist(&self.stored_sessions, &session.id) {
-            true => find_session(connection, &encoded.whole)?,
+            true => find_session(connection, whole)?,
             false => None,
         };
         // No session has the row number 0.
@@ -171,6 +172,7 @@ impl<'a> PlannedRuns<'a> {
         self.last_run += 1;
         self.ids.extend([run.id.as_str(), session.id.as_str()]);
         let last = log.head.last;
+        let row = encoded.row(unsigned(epoch), last, self.now);
         self.runs.push(PlannedRun {
             encoded,
             serial: self.last_run,
@@ -181,7 +183,7 @@ impl<'a> PlannedRuns<'a> {
             records,
         });
         context.publish(&run.id, last);
-        Ok(FinalizeResult::Recorded(encoded.row(unsigned(epoch), last, self.now)))
+        Ok(FinalizeResult::Recorded(row))
     }
 
     /// Inserts the rows of the planned runs.
