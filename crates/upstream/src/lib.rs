@@ -48,7 +48,7 @@ pub use base_url::{
 pub use counted_list::CountedList;
 pub use platform::{
     CloudPlatform,
-    access_token::{AccessTokenSource, CredentialsError},
+    access_token::{AccessTokenSource, CredentialsError, EntraAuthority},
     aws_signature::AwsCredentials,
     bedrock_url, vertex_url,
 };

@@ -7,8 +7,8 @@
 use std::{path::Path, sync::Arc};
 
 use foxwedge_upstream::{
-    AccessTokenSource, AwsCredentials, CloudPlatform, CredentialsError, SecretText, UpstreamKey,
-    UpstreamKind, bedrock_url, vertex_url,
+    AccessTokenSource, AwsCredentials, CloudPlatform, CredentialsError, EntraAuthority, SecretText,
+    UpstreamKey, UpstreamKind, bedrock_url, vertex_url,
 };
 
 use super::{
@@ -19,9 +19,10 @@ use super::{
 };
 
 /// The keys of one cloud only.
-const CLOUD_KEYS: [(&str, &[UpstreamKind]); 10] = [
+const CLOUD_KEYS: [(&str, &[UpstreamKind]); 11] = [
     ("api_version", &[UpstreamKind::Azure]),
     ("tenant", &[UpstreamKind::Azure]),
+    ("authority", &[UpstreamKind::Azure]),
     ("client_id", &[UpstreamKind::Azure]),
     ("client_secret", &[UpstreamKind::Azure]),
     ("project", &[UpstreamKind::Vertex]),
@@ -127,9 +128,15 @@ impl CloudConfig {
     /// Whether credentials in the environment may be sent to an address.
     pub(super) fn owns(&self, host: &str) -> bool {
         let domains: &[&str] = match self.platform {
-            CloudPlatform::Azure { .. } => {
-                &[".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"]
-            }
+            CloudPlatform::Azure { .. } => &[
+                ".openai.azure.com",
+                ".cognitiveservices.azure.com",
+                ".services.ai.azure.com",
+                ".openai.azure.us",
+                ".cognitiveservices.azure.us",
+                ".openai.azure.cn",
+                ".cognitiveservices.azure.cn",
+            ],
             CloudPlatform::Vertex => &["aiplatform.googleapis.com", ".rep.googleapis.com"],
             CloudPlatform::Bedrock => &[".amazonaws.com", ".amazonaws.com.cn"],
         };
@@ -148,7 +155,8 @@ impl CloudConfig {
                 let tenant = required_word(reader, section, "tenant");
                 let client_id = required_word(reader, section, "client_id");
                 let secret = read_secret(reader, section, "client_secret")?;
-                let source = AccessTokenSource::entra(&tenant?, &client_id?, &secret, None);
+                let authority = read_authority(reader, section)?;
+                let source = AccessTokenSource::entra(&authority, &tenant?, &client_id?, &secret);
                 let origin = section.setting_origin("tenant");
                 Some(Some(token_key(reader, section, "tenant", &origin, source)?))
             }
@@ -187,7 +195,8 @@ impl CloudConfig {
                 let (tenant, origin) = variable("AZURE_TENANT_ID")?;
                 let (client_id, _) = variable("AZURE_CLIENT_ID")?;
                 let secret = SecretText::new(variable("AZURE_CLIENT_SECRET")?.0);
-                let source = AccessTokenSource::entra(&tenant, &client_id, &secret, None);
+                let authority = read_authority(reader, section)?;
+                let source = AccessTokenSource::entra(&authority, &tenant, &client_id, &secret);
                 token_key(reader, section, "tenant", &origin, source)
             }
             CloudPlatform::Vertex => {
@@ -298,6 +307,27 @@ fn read_google_file(
         Err(error) => {
             let message = format!("`{}` cannot be read: {error}", display_path(&path));
             reader.report_error(origin, section.full_key(KEY), message, "");
+            None
+        }
+    }
+}
+
+/// Reads which of Azure's clouds issues tokens. `None` after an error.
+fn read_authority(
+    reader: &mut ConfigReader<'_>,
+    section: &mut SectionReader<'_>,
+) -> Option<EntraAuthority> {
+    const KEY: &str = "authority";
+    let in_file = reader.read_text(section, KEY);
+    let Some((text, origin)) = in_file.or_else(|| reader.read_variable("AZURE_AUTHORITY_HOST"))
+    else {
+        return Some(EntraAuthority::default());
+    };
+    section.add_setting(KEY, quote(&text), &origin);
+    match EntraAuthority::at(&text) {
+        Ok(authority) => Some(authority),
+        Err((message, help)) => {
+            reader.report_error(&origin, section.full_key(KEY), message, help);
             None
         }
     }

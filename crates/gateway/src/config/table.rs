@@ -370,6 +370,7 @@ fn cloud_rows() -> Vec<SettingRow> {
     vec![
         unset("api_version", "\"2024-10-21\"", "azure: the dated API"),
         unset("tenant", "\"contoso.example\"", "azure: tenant in Entra"),
+        unset("authority", "\"login.microsoftonline.us\"", "azure: Entra of another cloud"),
         unset("client_id", "\"00000000-…\"", "azure: application"),
         unset("client_secret", "\"env:ENTRA_SECRET\"", "azure: its secret"),
         unset("project", "\"my-project\"", "vertex"),

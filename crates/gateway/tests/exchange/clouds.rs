@@ -104,6 +104,44 @@ async fn azure_takes_a_token_of_entra() {
 }
 
 #[tokio::test]
+async fn azure_fetches_tokens_of_entra() {
+    let token = |name| CannedReply::json(200, &json!({"access_token": name}).to_string());
+    let provider = CloudProvider::start(vec![
+        token("token-1"),
+        CannedReply::stream(CHAT_STREAM),
+        // The first token was revoked.
+        CannedReply::json(401, r#"{"error":{"code":"401","message":"Access denied"}}"#),
+        token("token-2"),
+        CannedReply::stream(CHAT_STREAM),
+    ])
+    .await;
+    let settings = format!(
+        "tenant = \"fox.example\"\nclient_id = \"app-1\"\nclient_secret = \"a+b/c=\"\n\
+         authority = \"{}/\"",
+        provider.url
+    );
+    let engine = engine_at(&provider, "azure", &settings).await;
+    for tokens in [["", "token-1"], ["token-1", "token-2"]] {
+        let reply = ask(&engine, GatewayEndpoint::Chat, &chat("my-gpt", true)).await;
+        assert_eq!((reply.status.as_u16(), &*reply.body), (200, CHAT_STREAM));
+        let [refused, accepted] = tokens;
+        if !refused.is_empty() {
+            let request = provider.next().await;
+            assert_eq!(request.headers["authorization"], format!("Bearer {refused}"));
+        }
+        let grant = provider.next().await;
+        assert_eq!(grant.path, "/fox.example/oauth2/v2.0/token");
+        assert_eq!(grant.headers["content-type"], "application/x-www-form-urlencoded");
+        let form = "grant_type=client%5Fcredentials&client_id=app%2D1&client_secret=a%2Bb%2Fc%3D&\
+                    scope=https%3A%2F%2Fcognitiveservices%2Eazure%2Ecom%2F%2Edefault";
+        assert_eq!(grant.body.as_str(), Some(form));
+        let request = provider.next().await;
+        assert_eq!(request.headers["authorization"], format!("Bearer {accepted}"));
+        assert!(!request.headers.contains_key("api-key"));
+    }
+}
+
+#[tokio::test]
 async fn vertex_serves_each_model_in_the_format_of_its_maker() {
     let provider = CloudProvider::start(vec![
         CannedReply::json(200, r#"{"access_token":"token-1","expires_in":3599}"#),

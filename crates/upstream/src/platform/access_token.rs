@@ -24,9 +24,6 @@ use crate::{
 /// What Google's tokens are for.
 const GOOGLE_SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 const GOOGLE_TOKEN_URL: &str = "https://oauth2.googleapis.com/token";
-/// What Entra's tokens are for.
-const AZURE_SCOPE: &str = "https://cognitiveservices.azure.com/.default";
-const ENTRA_URL: &str = "https://login.microsoftonline.com";
 /// How long before its end a token is replaced.
 const EARLY: Duration = Duration::from_secs(120);
 /// How long a signed request for a token is valid.
@@ -123,31 +120,27 @@ impl AccessTokenSource {
     /// # Errors
     /// If the tenant cannot stand in an address.
     pub fn entra(
+        authority: &EntraAuthority,
         tenant: &str,
         client_id: &str,
         client_secret: &SecretText,
-        authority: Option<&str>,
     ) -> Result<AccessTokenSource, CredentialsError> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
         if tenant.is_empty() || !tenant.bytes().all(is_plain) {
             return Err(("it is neither the id nor the domain of a tenant", ""));
         }
-        let authority = authority.unwrap_or(ENTRA_URL).trim_end_matches('/');
         let grant = TokenGrant::Form(form(&[
             ("grant_type", "client_credentials"),
             ("client_id", client_id),
             ("client_secret", client_secret.reveal()),
-            ("scope", AZURE_SCOPE),
+            ("scope", authority.scope),
         ]));
-        AccessTokenSource::at(&format!("{authority}/{tenant}/oauth2/v2.0/token"), grant)
+        let EntraAuthority { url, .. } = authority;
+        AccessTokenSource::at(&format!("{url}/{tenant}/oauth2/v2.0/token"), grant)
     }
 
     fn at(url: &str, grant: TokenGrant) -> Result<AccessTokenSource, CredentialsError> {
-        let base = parse_base_url(url, BaseUrlStyle::Plain, AddressPolicy::Public)?;
-        if base.is_unencrypted {
-            return Err(("the address of its token service is not encrypted", "use `https://`"));
-        }
-        Ok(AccessTokenSource { target: base.target, grant, current: Mutex::default() })
+        Ok(AccessTokenSource { target: service_target(url)?, grant, current: Mutex::default() })
     }
 
     /// A valid token.
@@ -215,6 +208,47 @@ impl AccessTokenSource {
                 Err(HttpError::no_token(kind, detail.trim_end().to_owned()))
             }
         }
+    }
+}
+
+/// The address of a token service.
+fn service_target(url: &str) -> Result<NetworkTarget, CredentialsError> {
+    let base = parse_base_url(url, BaseUrlStyle::Plain, AddressPolicy::Public)?;
+    if base.is_unencrypted {
+        return Err(("the address of its token service is not encrypted", "use `https://`"));
+    }
+    Ok(base.target)
+}
+
+/// The Entra of one of Azure's clouds: its address, and what its tokens are for.
+#[derive(Debug)]
+pub struct EntraAuthority {
+    url: String,
+    scope: &'static str,
+}
+
+impl EntraAuthority {
+    /// The authority at an address, as Azure's own programs take it: with `https://` or without.
+    ///
+    /// # Errors
+    /// If it is no address, or one without encryption.
+    pub fn at(address: &str) -> Result<EntraAuthority, CredentialsError> {
+        let scheme = if address.contains("://") { "" } else { "https://" };
+        let url = format!("{scheme}{}", address.trim_end_matches('/'));
+        let target = service_target(&url)?;
+        let scope = match target.host.rsplit('.').next() {
+            Some("us") => "https://cognitiveservices.azure.us/.default",
+            Some("cn") => "https://cognitiveservices.azure.cn/.default",
+            _ => EntraAuthority::default().scope,
+        };
+        Ok(EntraAuthority { url, scope })
+    }
+}
+
+impl Default for EntraAuthority {
+    fn default() -> EntraAuthority {
+        let url = "https://login.microsoftonline.com".to_owned();
+        EntraAuthority { url, scope: "https://cognitiveservices.azure.com/.default" }
     }
 }
 

@@ -51,6 +51,25 @@ fn a_cloud_is_described_by_the_file_or_by_its_own_variables() {
 }
 
 #[test]
+fn other_clouds_of_azure_have_an_authority() {
+    let azure = || {
+        cloud("azure", "base_url = \"https://fox.openai.azure.us\"")
+            .with("AZURE_TENANT_ID", "fox.example")
+            .with("AZURE_CLIENT_ID", "app")
+            .with("AZURE_CLIENT_SECRET", "entra-secret")
+    };
+    for authority in ["login.microsoftonline.us", "https://login.microsoftonline.us/"] {
+        let here = azure().with("AZURE_AUTHORITY_HOST", authority);
+        assert_eq!(upstream(&here).2, "token", "{authority}");
+    }
+    for authority in ["http://login.microsoftonline.us", "https://169.254.169.254", "a b"] {
+        let complaints = azure().with("AZURE_AUTHORITY_HOST", authority).complaints();
+        assert_eq!(complaints.len(), 1, "{complaints:?}");
+        assert!(complaints[0].contains("authority"), "{complaints:?}");
+    }
+}
+
+#[test]
 fn credentials_of_the_environment_are_for_the_clouds_own_hosts() {
     let here = cloud("bedrock", "region = \"us-east-1\"\nbase_url = \"https://elsewhere.example\"")
         .with("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
