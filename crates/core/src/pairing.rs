@@ -182,7 +182,8 @@ fn reserve_pairs(draft: &Draft<'_>, pairing: &mut CallPairing) {
 }
 
 /// Groups the calls into turns. In a run of assistant messages, the last messages with calls form
-/// one turn; a call followed by other assistant content is a turn by itself and has no home yet.
+/// one turn; a call followed by other assistant content is a turn by itself and has no home yet,
+/// unless [`turn_of_results`] says otherwise.
 fn group_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let items = draft.layout() == MessageLayout::Items;
     let mut next = 0;
@@ -190,8 +191,12 @@ fn group_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
         let message = pairing.calls[next].message();
         let run_end = find_run_end(draft, message, |message| message.role.is_assistant());
         let end_calls = next + calls_before(&pairing.calls[next..], run_end);
-        let lone_calls =
+        let mut lone_calls =
             if items { 0 } else { trailing_turn(&pairing.calls[next..end_calls], run_end) };
+        if draft.format == Format::Gemini && lone_calls > 0 {
+            let calls = &pairing.calls[next..end_calls];
+            lone_calls = turn_of_results(draft, calls, &pairing.answers, lone_calls, run_end);
+        }
         let mut from = next;
         // Calls of the run before the turn: one turn for each message.
         while from < next + lone_calls {
@@ -247,6 +252,28 @@ fn trailing_turn(calls: &[PairedCall], run_end: usize) -> usize {
         }
     }
     keep
+}
+
+/// Clients of Gemini keep every chunk of a stream as a content, so that other content stands behind
+/// the calls of a turn or between them. The turn then has as many calls as there are results behind
+/// the run. Returns the number of calls before it, given that number for other formats.
+fn turn_of_results(
+    draft: &Draft<'_>,
+    calls: &[PairedCall],
+    answers: &[PairedAnswer],
+    mut lone_calls: usize,
+    run_end: usize,
+) -> usize {
+    let (home, spill) = find_home(draft, run_end);
+    let first = answers.partition_point(|answer| answer.message() < home.start);
+    let end = answers.partition_point(|answer| answer.message() < spill.end.max(home.end));
+    while calls.len() - lone_calls < end - first
+        && let Some(last) = lone_calls.checked_sub(1).and_then(|last| calls.get(last))
+    {
+        let message = last.message();
+        lone_calls = calls.partition_point(|call| call.message() < message);
+    }
+    lone_calls
 }
 
 fn find_home(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {

@@ -94,6 +94,14 @@ impl<'a> ModelMessage<'a> {
         ModelMessage { role, parts, envelope: Some(MessageEnvelope { wire: format, members }) }
     }
 
+    /// Appends the parts and fields of a message of the same role.
+    pub(crate) fn join(&mut self, other: ModelMessage<'a>) {
+        self.parts.extend(other.parts);
+        if let (Some(own), Some(other)) = (&mut self.envelope, other.envelope) {
+            own.members.extend(other.members);
+        }
+    }
+
     /// The format that the message was read from.
     pub fn wire(&self) -> Option<Format> {
         self.envelope.as_ref().map(|envelope| envelope.wire)

@@ -66,6 +66,8 @@ pub enum HistoryLayout {
     Chat,
     /// Results are parts of user messages.
     Blocks,
+    /// The same; messages of the model may be chunks of a stream.
+    Chunks,
     /// Every part is an item of one list.
     Items,
 }
@@ -109,7 +111,7 @@ impl AbstractHistory {
             }
             for part in &parts {
                 let alone = match layout {
-                    HistoryLayout::Blocks => false,
+                    HistoryLayout::Blocks | HistoryLayout::Chunks => false,
                     HistoryLayout::Chat => part.result_id().is_some(),
                     HistoryLayout::Items => true,
                 };

@@ -377,7 +377,7 @@ pub(super) fn match_by_name(draft: &Draft<'_>, pairing: &mut CallPairing) {
     }
 }
 
-/// The last call of a turn that has this name, no id, and an answer.
+/// The last call of a turn that has this name and an answer, and shares no id with that answer.
 fn answered_call(
     draft: &Draft<'_>,
     pairing: &CallPairing,
@@ -387,9 +387,9 @@ fn answered_call(
     let mut calls = pairing.turns.get(turn)?.calls().clone().rev().take(MAX_TURNS);
     calls.find(|&call| {
         let outline = call_at(draft, pairing.calls[call].part());
-        pairing.calls[call].answer().is_some()
-            && outline.is_some_and(|outline| {
-                outline.id.is_none() && outline.name.as_deref() == Some(name)
-            })
+        let answer = pairing.calls[call].answer().map(|answer| pairing.answers[answer].part());
+        let Some((outline, answer)) = outline.zip(answer) else { return false };
+        (outline.id.is_none() || answer_key(draft, answer).is_none())
+            && outline.name.as_deref() == Some(name)
     })
 }

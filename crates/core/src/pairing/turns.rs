@@ -27,9 +27,13 @@ pub(super) fn split_turns(draft: &Draft<'_>, pairing: &mut CallPairing) {
             calls.start = turn_calls.end;
             first += 1;
             let home = first..first;
-            turns.push(Turn::new(first - 1..first, home.clone(), home, turn_calls));
+            if !turn_calls.is_empty() {
+                turns.push(Turn::new(first - 1..first, home.clone(), home, turn_calls));
+            }
         }
-        turns.push(Turn::new(first..turn.messages().end, turn.home(), turn.spill(), calls));
+        if !calls.is_empty() {
+            turns.push(Turn::new(first..turn.messages().end, turn.home(), turn.spill(), calls));
+        }
     }
     for (index, turn) in turns.iter().enumerate() {
         for call in &mut pairing.calls[turn.calls()] {

@@ -217,6 +217,11 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     let words = placeholder::bridge_text(state.policy().language);
     let input = state.input;
     let pairing = CallPairing::only_unknown_turns(&state.draft());
+    let gemini_joins = if order && profile == Profile::Gemini && format == Format::Gemini {
+        joined_contents(state)
+    } else {
+        HashSet::new()
+    };
     let new = Vec::with_capacity(state.messages.len());
     let old = std::mem::replace(&mut state.messages, new);
     // Whether the last message holds answers, including those of messages joined to it.
@@ -251,11 +256,7 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
             };
         let assistants = before.role.is_assistant() && message.role.is_assistant();
         let joins = match profile {
-            Profile::Gemini => {
-                format == Format::Gemini
-                    && assistants
-                    && message.holds(input, |kind| matches!(kind, PartKind::Call(_)))
-            }
+            Profile::Gemini => gemini_joins.contains(&index),
             _ => users || assistants,
         };
         // Two messages with only reasoning are removed.
@@ -299,6 +300,23 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     if let Some(last) = state.messages.last_mut() {
         last.parts.fill(&mut joined_parts);
     }
+}
+
+/// The contents of Gemini that are joined to the one before them: those found, and the chunks of a
+/// stream before them.
+fn joined_contents(state: &RepairState<'_, '_>) -> HashSet<usize> {
+    let mut joined: HashSet<usize> = found_messages(state, 402).into_iter().collect();
+    let is_model = |at: usize| state.messages[at].role.is_assistant();
+    for at in (1..state.messages.len().saturating_sub(1)).rev() {
+        let is_chunk = |at: usize| {
+            is_model(at)
+                && !state.messages[at].holds(state.input, |kind| matches!(kind, PartKind::Call(_)))
+        };
+        if joined.contains(&(at + 1)) && is_chunk(at) && is_model(at - 1) {
+            joined.insert(at);
+        }
+    }
+    joined
 }
 
 fn assistant_message<'a>(layout: MessageLayout, text: &'static str) -> RepairedMessage<'a> {

@@ -32,12 +32,17 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         let (before, message) = (&draft.messages[at - 1], &draft.messages[at]);
         let users = before.role.is_user() && message.role.is_user();
         let assistants = before.role.is_assistant() && message.role.is_assistant();
-        if !users && !assistants || assistants && in_turn(at) {
+        let gemini = context.profile() == Profile::Gemini;
+        let in_turn = assistants && in_turn(at);
+        if !users && !assistants || in_turn && !gemini {
             continue;
         }
         let refused = match context.profile() {
+            // It accepts calls of one turn in several contents, but nothing behind or between them.
             Profile::Gemini => {
-                draft.format == Format::Gemini && assistants && draft.has_calls(message)
+                let calls = draft.has_calls(message);
+                let accepted = if in_turn { calls && draft.has_calls(before) } else { !calls };
+                draft.format == Format::Gemini && assistants && !accepted
             }
             _ if alone && users && context.layout() == MessageLayout::Blocks => {
                 !draft.has_answers(before) || draft.has_answers(message)

@@ -1,7 +1,9 @@
 //! Writes Gemini: every chunk is a whole response with its new parts.
 //!
 //! A call is one part, so its arguments are buffered until it is closed. If they are not a JSON
-//! object, the call is left out, and the stop reason becomes a malformed call.
+//! object, the call is left out, and the stop reason becomes a malformed call. Calls in a row are
+//! sent in one chunk, at the end with the stop reason: clients keep each chunk as a message, and a
+//! message behind calls would separate them from their results.
 
 use foxwedge_core::CallFamily;
 
@@ -34,9 +36,14 @@ pub(crate) struct GeminiStreamWriter {
     /// Its arguments, JSON-escaped.
     arguments: String,
     signature: Option<JsonText<'static>>,
+    /// Parts with calls that are not sent yet.
+    calls: String,
     /// A call was left out as malformed.
     malformed: bool,
 }
+
+/// How many bytes of calls may wait for those behind them.
+const MAX_HELD_CALLS: usize = 256 << 10;
 
 /// The kind of the open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +67,7 @@ impl GeminiStreamWriter {
             call: String::new(),
             arguments: String::new(),
             signature: None,
+            calls: String::new(),
             malformed: false,
         }
     }
@@ -85,7 +93,7 @@ impl GeminiStreamWriter {
     }
 
     pub(crate) fn held_bytes(&self) -> usize {
-        self.call.len() + self.arguments.len()
+        self.call.len() + self.arguments.len() + self.calls.len()
     }
 
     fn write_start(&mut self, head: &ReplyHead<'_>) {
@@ -184,18 +192,35 @@ impl GeminiStreamWriter {
             }
             is_valid
         });
-        self.write_part(out, |line| {
-            line.push_str("\"functionCall\":");
-            line.push_str(&call);
-            line.push_str(",\"args\":");
-            // The data must not contain line ends. Between JSON values a space means the same.
-            line.extend(object.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
-            line.push('}');
-            if let Some(signature) = &signature {
-                line.push_str(",\"thoughtSignature\":");
-                signature.write(line);
-            }
-        });
+        if self.calls.len() + object.len() > MAX_HELD_CALLS {
+            self.write_calls(out);
+        }
+        let parts = &mut self.calls;
+        if !parts.is_empty() {
+            parts.push(',');
+        }
+        parts.push_str("{\"functionCall\":");
+        parts.push_str(&call);
+        parts.push_str(",\"args\":");
+        // The data must not contain line ends. Between JSON values a space means the same.
+        parts.extend(object.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+        parts.push('}');
+        if let Some(signature) = &signature {
+            parts.push_str(",\"thoughtSignature\":");
+            signature.write(parts);
+        }
+        parts.push('}');
+    }
+
+    /// Writes a chunk with the calls that wait.
+    fn write_calls(&mut self, out: &mut Vec<u8>) {
+        if self.calls.is_empty() {
+            return;
+        }
+        self.begin_chunk();
+        self.line.push_str(&std::mem::take(&mut self.calls));
+        self.line.push_str("]},\"index\":0}]");
+        self.end_chunk(out);
     }
 
     fn write_end(&mut self, out: &mut Vec<u8>, notes: &mut LossNotes) {
@@ -203,9 +228,11 @@ impl GeminiStreamWriter {
             StopReason::End | StopReason::ToolCalls if self.malformed => StopReason::MalformedCall,
             stop => stop,
         };
-        // Clients treat a chunk without parts as broken.
         self.begin_chunk();
-        self.line.push_str("{\"text\":\"\"}]},\"finishReason\":\"");
+        // Clients treat a chunk without parts as broken.
+        let calls = std::mem::take(&mut self.calls);
+        self.line.push_str(if calls.is_empty() { "{\"text\":\"\"}" } else { &calls });
+        self.line.push_str("]},\"finishReason\":\"");
         self.line.push_str(stop_word(WIRE, &stop, notes));
         self.line.push_str("\",\"index\":0}]");
         if !self.usage.is_empty() {
@@ -224,6 +251,7 @@ impl GeminiStreamWriter {
         if !self.call.is_empty() {
             notes.add(LossKind::Arguments, "a call that was cut off is left out");
         }
+        self.write_calls(out);
         self.line.clear();
         self.line.push_str("data: ");
         write_error(WIRE, error, &mut self.line, notes);
@@ -233,6 +261,7 @@ impl GeminiStreamWriter {
 
     /// Writes a chunk with a part of these fields.
     fn write_part(&mut self, out: &mut Vec<u8>, fields: impl FnOnce(&mut String)) {
+        self.write_calls(out);
         self.begin_chunk();
         self.line.push('{');
         fields(&mut self.line);

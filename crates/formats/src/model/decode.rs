@@ -86,8 +86,30 @@ fn build_request<'a>(tape: &JsonTape, source: &'a str, format: Format) -> ModelR
     let root = tape.root(source);
     let settings = root.object().map(|request| requests::read(&request, format));
     let mut history = read_history(root, format);
+    if format == Format::Gemini {
+        join_streamed_contents(&mut history);
+    }
     result_media::restore_result_media(&mut history);
     ModelRequest { object: settings.is_some(), settings: settings.unwrap_or_default(), history }
+}
+
+/// Clients of Gemini keep every chunk of a stream as a content. Joins what follows a call to it: in
+/// other formats nothing may stand between a call and its results.
+fn join_streamed_contents(history: &mut ModelHistory<'_>) {
+    let holds_calls = |message: &ModelMessage<'_>| {
+        message.parts.iter().any(|part| matches!(part.content(), ContentPart::ToolCall(_)))
+    };
+    let mut joined: Vec<ModelMessage<'_>> = Vec::with_capacity(history.messages.len());
+    for message in history.messages.drain(..) {
+        let of_model = message.role == ModelRole::Assistant;
+        match joined.last_mut() {
+            Some(last) if of_model && last.role == ModelRole::Assistant && holds_calls(last) => {
+                last.join(message);
+            }
+            _ => joined.push(message),
+        }
+    }
+    history.messages = joined;
 }
 
 /// Scans a document that is known to be valid into a list of its values.

@@ -216,12 +216,17 @@ impl<'a> CallMatching<'a> {
             };
             let end = group.messages.end;
             let mut rest = group.messages.clone();
+            let calls = |index: usize| reading.messages[index].calls();
             while rest.len() > 1 && !answered_there(rest.start) {
                 let alone = rest.start..rest.start + 1;
-                groups.push(CallGroup { messages: alone, home: 0..0, late: 0..0 });
+                if calls(rest.start) {
+                    groups.push(CallGroup { messages: alone, home: 0..0, late: 0..0 });
+                }
                 rest.start += 1;
             }
-            groups.push(CallGroup { messages: rest.start..end, ..group });
+            if rest.clone().any(calls) {
+                groups.push(CallGroup { messages: rest.start..end, ..group });
+            }
         }
         for call in &mut self.calls {
             let at = call.position.0;
@@ -381,15 +386,28 @@ fn groups(reading: &DocumentReading<'_>) -> Vec<CallGroup> {
         while first > start && (reading.layout == OracleLayout::Items || calls(first - 1)) {
             first -= 1;
         }
+        let mut last = end;
+        while reading.takes_results(last) {
+            last += 1;
+        }
+        // Contents of Gemini may be chunks of a stream: the turn has as many calls as results follow.
+        if reading.format == TestFormat::Gemini {
+            let count = |range: Range<usize>, wanted: OracleBlockKind| {
+                let blocks = reading.messages[range].iter().flat_map(|message| &message.blocks);
+                blocks.filter(|block| block.kind == wanted && block.paired).count()
+            };
+            let results = count(end..last, OracleBlockKind::Answer);
+            while count(first..end, OracleBlockKind::Call) < results
+                && let Some(earlier) = (start..first).rev().find(|index| calls(*index))
+            {
+                first = earlier;
+            }
+        }
         for alone in (start..first).filter(|index| calls(*index)) {
             groups.push(CallGroup { messages: alone..alone + 1, home: 0..0, late: 0..0 });
         }
         if first == end {
             continue;
-        }
-        let mut last = end;
-        while reading.takes_results(last) {
-            last += 1;
         }
         let home = if reading.layout == OracleLayout::Blocks { last.min(end + 1) } else { last };
         groups.push(CallGroup { messages: first..end, home: end..home, late: home..last });

@@ -48,7 +48,10 @@ fn role_order(case: &RuleCase<'_>) -> Vec<String> {
         let repeats = case.reading.role_before(index) == Some(message.role);
         let one_group = index > 0 && case.matching.same_group(index - 1, index);
         if case.under(&[Gemini]) && case.reading.format == TestFormat::Gemini {
-            return repeats && message.calls() && !one_group;
+            let model = repeats && message.role == OracleRole::Assistant;
+            let before = || case.reading.messages[index - 1].calls();
+            let both = || message.calls() && before();
+            return model && if one_group { !both() } else { message.calls() };
         }
         match message.role {
             _ if !case.under(&[Bedrock, Strict]) || !repeats => false,
