@@ -34,6 +34,8 @@ pub struct ConversionOptions {
     pub restored_ids: Vec<IdentifierReplacement>,
     /// Tool names that were replaced in the request. A response gets the original names back.
     pub renamed_tools: Vec<IdentifierReplacement>,
+    /// Tools with free text whose calls in a response have it as the field `input` of an object.
+    pub free_text_tools: Vec<String>,
     /// Distinguishes responses that have no id of their own.
     pub seed: String,
     /// Creation time of a response in Unix seconds, used if the response has none.
@@ -70,6 +72,8 @@ pub struct ConvertedRequest {
     /// Tool names that the target does not accept, with their replacements in calls and
     /// declarations. Responses of the target's model use the new names.
     pub renamed_tools: Vec<IdentifierReplacement>,
+    /// Tools with free text, by their new names, if the target has objects only.
+    pub free_text_tools: Vec<String>,
     /// Repairs made before the conversion.
     pub source_edits: EditLog,
     /// Repairs made after the conversion, for the target profile.

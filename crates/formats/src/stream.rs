@@ -11,6 +11,7 @@ mod write;
 mod collect;
 mod reply_events;
 mod converter;
+pub(crate) mod free_text;
 mod watcher;
 
 pub use crate::{event, frame::StreamError};

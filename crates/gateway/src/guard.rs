@@ -52,6 +52,8 @@ pub struct GuardedRequest {
     pub losses: CountedList<String>,
     /// Tools that have another name in the upstream's request.
     pub names: Vec<IdentifierReplacement>,
+    /// Tools with free text whose calls have it in an object.
+    pub free_text_tools: Vec<String>,
     /// Tokens before and after compaction, if the request was compacted.
     pub compacted: Option<(u64, u64)>,
 }
@@ -129,6 +131,7 @@ impl GuardedRequest {
             changes: CountedList::default(),
             losses: CountedList::default(),
             names: Vec::new(),
+            free_text_tools: Vec::new(),
             compacted: None,
         }
     }

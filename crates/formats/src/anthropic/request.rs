@@ -218,9 +218,10 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
             writer.record_loss(LossKind::Setting, note);
         }
         Some(ResponseShape::Schema { description, schema, .. }) => {
+            let schema = claude::response_schema(writer, schema);
             writer.write_object("format", |writer| {
                 writer.write_plain("type", "json_schema");
-                writer.write_json("schema", Some(schema));
+                writer.write_json("schema", Some(&schema));
             });
             if description.is_some() {
                 let note = "the description of the response schema is not supported in this format";

@@ -206,11 +206,12 @@ fn write_shape(writer: &mut RequestFieldWriter<'_, '_, '_>) {
             writer.record_loss(LossKind::Setting, note);
         }
         Some(ResponseShape::Schema { name, description, schema, .. }) => {
+            let schema = claude::response_schema(writer, schema);
             writer.write_object("textFormat", |writer| {
                 writer.write_plain("type", "json_schema");
                 writer.write_object("structure", |writer| {
                     writer.write_object("jsonSchema", |writer| {
-                        writer.write_json("schema", Some(&quote(schema)));
+                        writer.write_json("schema", Some(&quote(&schema)));
                         writer.write_text("name", name.as_ref());
                         writer.write_text("description", description.as_ref());
                     });

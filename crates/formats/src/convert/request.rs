@@ -117,6 +117,7 @@ pub fn message_list(
         losses,
         renamed: encoded.renamed,
         renamed_tools: Vec::new(),
+        free_text_tools: Vec::new(),
         source_edits,
         target_edits: EditLog::default(),
         remaining: Vec::new(),
@@ -188,6 +189,7 @@ fn repair_same_format(
         losses: Vec::new(),
         renamed: renamed_calls(&document.draft, &repair),
         renamed_tools: Vec::new(),
+        free_text_tools: Vec::new(),
         source_edits: EditLog::default(),
         messages: document.draft.messages.len(),
         remaining: repair.after.findings,
@@ -275,6 +277,12 @@ fn encode_request(
     }
     let profile = options.profile(to);
     let mut names = tool_names::adapt_tool_names(&mut request.settings, profile);
+    let free_text_tools = match to {
+        Format::OpenaiChat | Format::OpenaiResponses => Vec::new(),
+        Format::Anthropic | Format::Gemini | Format::GeminiInteractions | Format::Bedrock => {
+            tool_names::free_text_tools(&request.settings)
+        }
+    };
     let target = encode_target(profile, to, options);
     let mut preamble = RequestPreamble::default();
     let (body, mut encoded) =
@@ -305,6 +313,7 @@ fn encode_request(
         losses,
         renamed,
         renamed_tools: names,
+        free_text_tools,
         source_edits,
         target_edits: repaired.edits,
         remaining_total: repaired.remaining.total(),

@@ -9,6 +9,7 @@ use crate::{
         ContentPart, IdentifierReplacement, JsonText, Loss, ModelResponse, StopReason,
         decode_reply, encode_reply,
     },
+    stream::free_text,
 };
 
 /// A converted response.
@@ -63,6 +64,7 @@ fn stays_unchanged(outcome: &ModelResponse<'_>, options: &ConversionOptions) -> 
     };
     let as_sent =
         options.model.is_none() && options.reply_id.is_none() && options.renamed_tools.is_empty();
+    let as_sent = as_sent && options.free_text_tools.is_empty();
     as_sent && has_head && has_time && has_stop
 }
 
@@ -72,6 +74,10 @@ pub fn decoded_response(
     to: Format,
     options: &ConversionOptions,
 ) -> ConvertedResponse {
+    let mut outcome = outcome;
+    if let ModelResponse::Reply(reply) = &mut outcome {
+        free_text::restore_free_text(&mut reply.parts, &options.free_text_tools);
+    }
     let mut outcome = tool_names::restore_tool_names(outcome, &options.renamed_tools);
     if let ModelResponse::Reply(reply) = &mut outcome {
         reply.created = reply.created.or(options.created);

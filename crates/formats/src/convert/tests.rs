@@ -7,7 +7,10 @@ use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::{CallPairs, ContentPart, PartIndex};
+use crate::{
+    model::{CallPairs, ContentPart, PartIndex, decode_reply},
+    stream::{StreamOptions, write_stream},
+};
 
 fn converted(source: &Value, from: Format, to: Format) -> (Value, ConvertedRequest) {
     let done =
@@ -193,6 +196,106 @@ fn renamed_tools_stay_consistent() {
         ConversionOptions { renamed_tools: done.renamed_tools, ..ConversionOptions::default() };
     let back = response(&reply.to_string(), Format::OpenaiChat, Format::Gemini, &options);
     assert!(back.expect("readable").body.contains("\"files.read\""));
+}
+
+#[test]
+fn chunks_of_a_streamed_turn_become_one_message() {
+    let call = |id: &str, city: &str| {
+        json!({"role": "model", "parts": [{"functionCall": {"id": id, "name": "wx",
+            "args": {"city": city}}}]})
+    };
+    let result = |city: &str| json!({"functionResponse": {"name": "wx", "response": {"output": format!("in {city}")}}});
+    let source = json!([
+        {"role": "user", "parts": [{"text": "q"}]},
+        call("k1", "Ulm"),
+        call("k2", "Rom"),
+        {"role": "model", "parts": [{"text": ""}]},
+        {"role": "user", "parts": [result("Ulm"), result("Rom")]},
+    ]);
+    let (body, done) = converted(&source, Format::Gemini, Format::OpenaiChat);
+    assert!(done.source_edits.is_empty() && done.target_edits.is_empty());
+    let calls = body[1]["tool_calls"].as_array().expect("calls");
+    assert_eq!((body.as_array().map(Vec::len), calls.len()), (Some(4), 2), "{body}");
+    for (at, (call, city)) in calls.iter().zip(["Ulm", "Rom"]).enumerate() {
+        assert!(call["function"]["arguments"].as_str().is_some_and(|it| it.contains(city)));
+        assert_eq!(call["id"], body[2 + at]["tool_call_id"]);
+        assert!(body[2 + at]["content"].as_str().is_some_and(|it| it.contains(city)), "{body}");
+    }
+    let (body, _) = converted(&source, Format::Gemini, Format::Anthropic);
+    assert_eq!(body.as_array().map(Vec::len), Some(3), "{body}");
+}
+
+#[test]
+fn calls_of_tools_with_free_text_have_it_back() {
+    let source = json!({"model": "m", "input": "x", "tools": [{"type": "custom", "name": "sh"},
+        {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]});
+    let reply = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "stop_reason": "tool_use", "stop_sequence": null,
+        "usage": {"input_tokens": 1, "output_tokens": 1}, "content": [
+            {"type": "tool_use", "id": "t1", "name": "sh", "input": {"input": "ls \"-l\"\n"}},
+            {"type": "tool_use", "id": "t2", "name": "f", "input": {"input": "ls"}},
+            {"type": "tool_use", "id": "t3", "name": "sh", "input": {"other": 1}}]});
+    let (_, done) = converted(&source, Format::OpenaiResponses, Format::Anthropic);
+    assert_eq!(done.free_text_tools, ["sh"]);
+    let options =
+        ConversionOptions { free_text_tools: done.free_text_tools, ..ConversionOptions::default() };
+    let (from, to) = (Format::Anthropic, Format::OpenaiResponses);
+    let back = response(&reply.to_string(), from, to, &options).expect("readable").body;
+    let back: Value = serde_json::from_str(&back).expect("JSON");
+    let output = back["output"].as_array().expect("items");
+    let types: Vec<&str> = output.iter().filter_map(|item| item["type"].as_str()).collect();
+    assert_eq!(types, ["custom_tool_call", "function_call", "custom_tool_call"], "{back}");
+    assert_eq!(output[0]["input"], "ls \"-l\"\n");
+    assert_eq!(output[2]["input"], r#"{"other":1}"#);
+    // The same reply as a stream.
+    let options =
+        StreamOptions { free_text_tools: options.free_text_tools, ..StreamOptions::default() };
+    let reply = reply.to_string();
+    let outcome = decode_reply(&reply, from).expect("readable");
+    let (bytes, _) = write_stream(&outcome, to, options);
+    let text = String::from_utf8(bytes).expect("text");
+    assert_eq!(text.matches("response.custom_tool_call_input.done").count(), 4, "{text}");
+    assert_eq!(text.matches("response.function_call_arguments.done").count(), 2, "{text}");
+}
+
+#[test]
+fn a_schema_of_another_maker_is_closed_for_claude() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}});
+    let source = json!({"model": "claude-sonnet-4-5", "messages": [{"role": "user", "content": "q"}],
+        "response_format": {"type": "json_schema", "json_schema": {"name": "w", "schema": schema}}});
+    let (body, done) = converted(&source, Format::OpenaiChat, Format::Anthropic);
+    let closed = json!({"type": "object", "properties": {"n": {"type": "integer",
+        "description": "minimum: 1"}}, "additionalProperties": false});
+    assert_eq!(body["output_config"]["format"]["schema"], closed, "{body}");
+    assert!(done.losses.iter().any(|loss| loss.note.contains("`minimum`")), "{:?}", done.losses);
+    let (body, _) = converted(&source, Format::OpenaiChat, Format::Bedrock);
+    assert!(body.to_string().contains("additionalProperties"), "{body}");
+}
+
+#[test]
+fn the_least_limits_of_a_format_are_kept() {
+    let ask = |model: &str, off: bool| {
+        let mut ask = json!({"model": model, "max_tokens": 1,
+            "messages": [{"role": "user", "content": "q"}]});
+        if off {
+            ask["thinking"] = json!({"type": "disabled"});
+        }
+        ask
+    };
+    let (body, done) = converted(&ask("gpt-5", false), Format::Anthropic, Format::OpenaiResponses);
+    assert_eq!(body["max_output_tokens"], 16);
+    assert_eq!(done.losses.len(), 1, "{:?}", done.losses);
+    let table = [
+        ("gemini-2.5-pro", json!({"thinkingBudget": 128}), 1),
+        ("gemini-2.5-flash", json!({"thinkingBudget": 0}), 0),
+        ("gemini-3-pro-preview", json!({"thinkingLevel": "LOW"}), 1),
+        ("gemini-3-flash-preview", json!({"thinkingLevel": "MINIMAL"}), 1),
+    ];
+    for (model, expected, losses) in table {
+        let (body, done) = converted(&ask(model, true), Format::Anthropic, Format::Gemini);
+        assert_eq!(body["generationConfig"]["thinkingConfig"], expected, "{body}");
+        assert_eq!(done.losses.len(), losses, "{:?}", done.losses);
+    }
 }
 
 #[test]

@@ -42,6 +42,14 @@ pub(super) fn adapt_tool_names(
     names
 }
 
+/// The tools that take free text.
+pub(super) fn free_text_tools(settings: &RequestSettings<'_>) -> Vec<String> {
+    let is_free =
+        |input: &ToolInput<'_>| matches!(input, ToolInput::Text | ToolInput::Grammar { .. });
+    let tools = settings.tools.iter().filter(|tool| is_free(&tool.input));
+    tools.map(|tool| tool.name.to_string()).collect()
+}
+
 /// Gives the calls of a response the tool names of the original request.
 pub(super) fn restore_tool_names<'a>(
     outcome: ModelResponse<'a>,

@@ -2,7 +2,7 @@
 
 use super::WIRE;
 use crate::conversation::{
-    FormatSetting, JsonText, RequestSettings, ToolDeclaration, ToolInput,
+    FormatSetting, JsonText, LossKind, RequestSettings, ToolDeclaration, ToolInput,
     request::{
         field_writer::{RequestFieldWriter, setting_name},
         fields::{RequestFields, read_flag, read_text},
@@ -61,6 +61,20 @@ fn read_tool<'a>(value: JsonValue<'_, 'a>) -> ToolDeclaration<'a> {
     }
 }
 
+/// OpenAI refuses smaller limits.
+const MIN_OUTPUT_TOKENS: &str = "16";
+
+fn write_max_tokens(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+    let given = writer.settings.max_tokens;
+    let is_small = |tokens: &&str| tokens.parse::<u8>().is_ok_and(|tokens| tokens < 16);
+    if given.as_ref().is_some_and(is_small) && writer.from.is_some_and(|from| from != WIRE) {
+        let note = "the limit of tokens becomes 16, the least in this format";
+        writer.record_loss(LossKind::Setting, note);
+        return writer.write_json("max_output_tokens", Some(MIN_OUTPUT_TOKENS));
+    }
+    writer.write_json("max_output_tokens", given);
+}
+
 pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     openai::write(writer);
@@ -70,7 +84,7 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     if writer.from.is_some_and(|from| from != WIRE) && !settings.others.iter().any(stores) {
         writer.write_flag("store", Some(false));
     }
-    writer.write_json("max_output_tokens", settings.max_tokens);
+    write_max_tokens(writer);
     setting_losses::record_numbers(writer);
     if !settings.stop_sequences.is_empty() {
         writer.record_unsupported(setting_name(writer.from, "stop"));

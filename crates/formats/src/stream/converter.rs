@@ -5,6 +5,7 @@ use foxwedge_core::Format;
 use super::{
     StreamLimits,
     collect::{CollectedReply, StreamCollector},
+    free_text::FreeTextCalls,
     read::StreamReader,
     reply_events::emit_outcome,
     sequencer::EventSequencer,
@@ -47,6 +48,8 @@ pub struct StreamOptions {
     pub reply_id: Option<String>,
     /// Tool names that were replaced in the request. Calls get the old names back.
     pub renamed_tools: Vec<IdentifierReplacement>,
+    /// Tools with free text whose calls have it as the field `input` of an object.
+    pub free_text_tools: Vec<String>,
 }
 
 impl Default for StreamOptions {
@@ -59,6 +62,7 @@ impl Default for StreamOptions {
             model: None,
             reply_id: None,
             renamed_tools: Vec::new(),
+            free_text_tools: Vec::new(),
         }
     }
 }
@@ -195,6 +199,7 @@ pub fn write_stream(
 
 /// Sequences events and writes them.
 struct ConverterOutput {
+    free_text: FreeTextCalls,
     sequencer: EventSequencer,
     writer: StreamWriter,
     notes: LossNotes,
@@ -213,8 +218,8 @@ struct OutputTargets<'w, 'e> {
 
 impl ConverterOutput {
     fn new(from: Option<Format>, to: Format, options: StreamOptions) -> ConverterOutput {
-        let StreamOptions { seed, usage, limits, head, model, reply_id, renamed_tools: names } =
-            options;
+        let StreamOptions { seed, usage, limits, head, model, reply_id, .. } = options;
+        let StreamOptions { renamed_tools: names, free_text_tools, .. } = options;
         let sequencer = EventSequencer::new(to, &seed, head).with_names(names);
         let sequencer = match reply_id {
             Some(id) => sequencer.with_reply_id(id),
@@ -226,6 +231,7 @@ impl ConverterOutput {
                 None => sequencer,
             },
             writer: StreamWriter::new(to, StreamWriterOptions { from, seed, usage }),
+            free_text: FreeTextCalls::new(free_text_tools),
             notes: LossNotes::default(),
             collected: None,
             limits,
@@ -251,9 +257,9 @@ impl ConverterOutput {
             StreamEvent::Failed(_) => self.failed = true,
             _ => {}
         }
-        let ConverterOutput { writer, notes, collected, .. } = self;
+        let ConverterOutput { free_text, sequencer, writer, notes, collected, .. } = self;
         let mut sink = WriterSink { writer, notes, collected, targets };
-        self.sequencer.accept(event, &mut sink);
+        free_text.accept(event, |event| sequencer.accept(event, &mut sink));
     }
 
     /// Ends a frame, which began at byte `at`.
@@ -261,7 +267,8 @@ impl ConverterOutput {
         self.writer.end_frame(out);
         let limit = self.limits.held;
         if !self.sequencer.is_over()
-            && self.sequencer.held_bytes() + self.writer.held_bytes() > limit
+            && self.sequencer.held_bytes() + self.writer.held_bytes() + self.free_text.held_bytes()
+                > limit
         {
             return Err(StreamError::TooLarge { at, most: limit });
         }

@@ -81,6 +81,7 @@ fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
         reply_id: None,
         restored_ids: renames.ids,
         renamed_tools: renames.names,
+        free_text_tools: Vec::new(),
         seed: args.seed.clone().unwrap_or_default(),
         // No clock: the same input always gives the same output.
         created: None,

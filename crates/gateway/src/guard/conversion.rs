@@ -47,5 +47,6 @@ pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, G
     let losses = converted.losses.len();
     guarded.losses = CountedList::of(losses, converted.losses.into_iter().map(|loss| loss.note));
     guarded.names = converted.renamed_tools;
+    guarded.free_text_tools = converted.free_text_tools;
     Ok(guarded)
 }

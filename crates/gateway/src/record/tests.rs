@@ -134,6 +134,7 @@ fn untouched(body: &str) -> GuardedRequest {
         changes: Vec::new().into(),
         losses: Vec::new().into(),
         names: Vec::new(),
+        free_text_tools: Vec::new(),
         compacted: None,
     }
 }

@@ -11,7 +11,7 @@ use foxwedge_json::compare_number;
 
 use super::{
     field_writer::{RequestFieldWriter, setting_name},
-    reasoning,
+    reasoning, schema,
 };
 use crate::conversation::{LossKind, ThinkingSetting};
 
@@ -271,6 +271,22 @@ impl ClaudeVersion {
     fn is_older(self) -> bool {
         !self.always_thinks && self.version.is_some_and(|version| version < (4, 6))
     }
+}
+
+/// The schema of a response as Claude takes it. Records what it does not enforce.
+pub(crate) fn response_schema(writer: &mut RequestFieldWriter<'_, '_, '_>, schema: &str) -> String {
+    let is_own = matches!(writer.from, Some(Format::Anthropic | Format::Bedrock));
+    let Some((closed, dropped)) = schema::closed_schema(schema).filter(|_| !is_own) else {
+        return schema.to_owned();
+    };
+    if !dropped.is_empty() {
+        let note = format!(
+            "what the response schema says about {} is not enforced in this format",
+            dropped.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        );
+        writer.record_loss(LossKind::Setting, note);
+    }
+    closed
 }
 
 #[cfg(test)]

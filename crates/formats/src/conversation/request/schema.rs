@@ -59,6 +59,103 @@ pub(crate) fn is_strict_schema(schema: &str) -> bool {
     JsonTape::read(schema).is_ok_and(|tape| exact(tape.root(schema)))
 }
 
+/// A schema as Claude enforces it: every object is closed, and limits that it does not know are
+/// described. With the names of what is not enforced.
+pub(crate) fn closed_schema(schema: &str) -> Option<(String, Vec<String>)> {
+    let tape = JsonTape::read(schema).ok()?;
+    let (mut out, mut dropped) = (String::with_capacity(schema.len() + 64), Vec::new());
+    close_schema(tape.root(schema), &mut out, &mut dropped);
+    dropped.sort_unstable();
+    dropped.dedup();
+    Some((out, dropped))
+}
+
+fn close_schema(value: JsonValue<'_, '_>, out: &mut String, dropped: &mut Vec<String>) {
+    let Some(object) = value.object() else { return out.push_str(value.raw()) };
+    let has_type = |wanted: &str| {
+        object.text("type").is_some_and(|kind| kind == wanted)
+            || object.list("type").any(|kind| kind.text().is_some_and(|kind| kind == wanted))
+    };
+    let is_object = has_type("object") || object.get("properties").is_some();
+    let (mut described, mut limits) = (None, String::new());
+    let start = out.len();
+    for (key, value) in object.fields() {
+        if is_limit(&key, value) {
+            dropped.push(key.to_string());
+            limits.push_str(if limits.is_empty() { "" } else { ", " });
+            limits.push_str(&format!("{key}: {}", value.raw()));
+            continue;
+        }
+        if key == "additionalProperties" && is_object {
+            if value.raw() != "false" {
+                dropped.push(key.to_string());
+            }
+            continue;
+        }
+        if key == "description" && described.is_none() {
+            described = value.text();
+            continue;
+        }
+        write_field_start(&key, start, out);
+        match &*key {
+            "properties" | "$defs" | "definitions" => match value.object() {
+                Some(named) => {
+                    let start = out.len();
+                    for (name, value) in named.fields() {
+                        write_field_start(&name, start, out);
+                        close_schema(value, out, dropped);
+                    }
+                    out.push_str(if out.len() == start { "{}" } else { "}" });
+                }
+                None => out.push_str(value.raw()),
+            },
+            "items" => close_schema(value, out, dropped),
+            "anyOf" | "oneOf" | "allOf" | "prefixItems" if value.is_list() => {
+                out.push('[');
+                for (at, value) in value.list().enumerate() {
+                    out.push_str(if at > 0 { "," } else { "" });
+                    close_schema(value, out, dropped);
+                }
+                out.push(']');
+            }
+            _ => out.push_str(value.raw()),
+        }
+    }
+    if is_object {
+        write_field_start("additionalProperties", start, out);
+        out.push_str("false");
+    }
+    let description = match (described, limits.is_empty()) {
+        (Some(text), true) => text.to_string(),
+        (Some(text), false) => format!("{text} ({limits})"),
+        (None, false) => limits,
+        (None, true) => String::new(),
+    };
+    if !description.is_empty() {
+        write_field_start("description", start, out);
+        out.push_str(&quote(&description));
+    }
+    out.push_str(if out.len() == start { "{}" } else { "}" });
+}
+
+/// Writes the name of a field, and what stands before it.
+fn write_field_start(name: &str, start: usize, out: &mut String) {
+    out.push(if out.len() == start { '{' } else { ',' });
+    out.push_str(&quote(name));
+    out.push(':');
+}
+
+/// Whether Claude refuses a keyword in a schema that it enforces.
+fn is_limit(key: &str, value: JsonValue<'_, '_>) -> bool {
+    match key {
+        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
+        | "minLength" | "maxLength" | "maxItems" | "uniqueItems" | "minProperties"
+        | "maxProperties" => true,
+        "minItems" => !matches!(value.raw(), "0" | "1"),
+        _ => false,
+    }
+}
+
 /// Converts a schema in Gemini's variant to standard JSON Schema: types are in lower case,
 /// `nullable` is one of the types, and limits are numbers.
 pub(crate) fn from_gemini<'a>(value: JsonValue<'_, 'a>) -> Option<JsonText<'a>> {
@@ -221,6 +318,34 @@ mod tests {
         for (source, expected) in table {
             let read = |value: JsonValue<'_, '_>| from_gemini(value).map(|text| text.to_static());
             assert_eq!(changed(source, read).as_deref(), Some(expected), "{source}");
+        }
+    }
+
+    #[test]
+    fn a_schema_is_closed_for_claude() {
+        let table = [
+            (r#"{"type":"string"}"#, r#"{"type":"string"}"#, ""),
+            ("{}", "{}", ""),
+            (
+                r#"{"type":"object","properties":{"description":{"type":"integer","minimum":1,"description":"n"},"b":{"type":["object","null"]}},"required":["b"]}"#,
+                r#"{"type":"object","properties":{"description":{"type":"integer","description":"n (minimum: 1)"},"b":{"type":["object","null"],"additionalProperties":false}},"required":["b"],"additionalProperties":false}"#,
+                "minimum",
+            ),
+            (
+                r#"{"type":"array","minItems":2,"items":{"type":"object","additionalProperties":{"type":"string"}}}"#,
+                r#"{"type":"array","items":{"type":"object","additionalProperties":false},"description":"minItems: 2"}"#,
+                "additionalProperties minItems",
+            ),
+            (
+                r#"{"anyOf":[{"properties":{}},{"minItems":1}],"$defs":{"maximum":{"maximum":2}}}"#,
+                r#"{"anyOf":[{"properties":{},"additionalProperties":false},{"minItems":1}],"$defs":{"maximum":{"description":"maximum: 2"}}}"#,
+                "maximum",
+            ),
+        ];
+        for (source, expected, dropped) in table {
+            let closed = closed_schema(source).expect("a schema");
+            assert_eq!((closed.0.as_str(), closed.1.join(" ").as_str()), (expected, dropped));
+            assert_eq!(closed_schema(expected).expect("a schema").0, expected);
         }
     }
 

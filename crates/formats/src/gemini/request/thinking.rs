@@ -50,7 +50,7 @@ fn write_thinking(writer: &mut RequestFieldWriter<'_, '_, '_>) {
             }
         }
         (Some(ThinkingSetting::Off), effort) => {
-            writer.write_json("thinkingBudget", Some("0"));
+            write_off(writer);
             effort.into_iter().for_each(|word| reasoning::record_effort_loss(writer, word));
         }
         (_, Some(word)) if older => write_budget(writer, word),
@@ -58,6 +58,20 @@ fn write_thinking(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         (Some(ThinkingSetting::Adaptive), None) => writer.write_json("thinkingBudget", Some("-1")),
         (None, None) => {}
     }
+}
+
+/// Switches reasoning off, or asks for the least where a model always reasons.
+fn write_off(writer: &mut RequestFieldWriter<'_, '_, '_>) {
+    let model = writer.settings.model.as_deref().unwrap_or_default();
+    let (key, value) = if model.contains("gemini-2") && model.contains("pro") {
+        ("thinkingBudget", "128")
+    } else if model.contains("gemini-3") {
+        ("thinkingLevel", if model.contains("flash") { "\"MINIMAL\"" } else { "\"LOW\"" })
+    } else {
+        return writer.write_json("thinkingBudget", Some("0"));
+    };
+    writer.write_json(key, Some(value));
+    writer.record_loss(LossKind::Setting, "reasoning cannot be switched off for this model");
 }
 
 /// Maximum budget that every model of the second generation accepts.

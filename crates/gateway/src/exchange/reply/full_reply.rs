@@ -104,6 +104,7 @@ fn convert_body(
         model: (from != to || !is_stream).then(|| prepared.requested_model.to_string()),
         reply_id: prepared.reply_id.as_deref().map(str::to_owned),
         renamed_tools: prepared.guarded.names.clone(),
+        free_text_tools: prepared.guarded.free_text_tools.clone(),
         seed: reply.request.id.to_string(),
         created: Some(unix_seconds()),
         ..convert::ConversionOptions::default()

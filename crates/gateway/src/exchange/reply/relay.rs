@@ -267,6 +267,7 @@ fn converter_options(
         model: Some(prepared.requested_model.to_string()),
         reply_id: prepared.reply_id.as_deref().map(str::to_owned),
         renamed_tools: prepared.guarded.names.clone(),
+        free_text_tools: prepared.guarded.free_text_tools.clone(),
     }
 }
 
