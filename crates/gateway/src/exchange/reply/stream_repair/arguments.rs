@@ -115,6 +115,11 @@ impl ArgumentRepair {
         }
     }
 
+    /// Whether the end of the value was read: what follows is none of it.
+    pub(super) fn is_ended(&self) -> bool {
+        self.state == JsonState::Done
+    }
+
     /// The whole arguments, repaired.
     pub(super) fn whole(text: &str) -> String {
         let (mut repair, mut out) = (ArgumentRepair::default(), String::with_capacity(text.len()));
@@ -262,8 +267,7 @@ impl ArgumentRepair {
                 self.state = JsonState::Next;
                 self.read(character, out);
             }
-            ',' => {}
-            ':' => {}
+            ',' | ':' => {}
             _ => {
                 out.push_str(&std::mem::take(&mut self.held));
                 self.begin_value(character, out);
@@ -354,17 +358,13 @@ impl ArgumentRepair {
                 out.push('"');
                 string_state(StringUse::Value, quote)
             }
-            '-' => {
+            '-' | '0'..='9' => {
                 out.push(character);
-                JsonState::Number(NumberPlace::Minus)
-            }
-            '0' => {
-                out.push(character);
-                JsonState::Number(NumberPlace::Zero)
-            }
-            '1'..='9' => {
-                out.push(character);
-                JsonState::Number(NumberPlace::Integer)
+                JsonState::Number(match character {
+                    '-' => NumberPlace::Minus,
+                    '0' => NumberPlace::Zero,
+                    _ => NumberPlace::Integer,
+                })
             }
             't' | 'f' | 'n' => {
                 out.push(character);

@@ -16,7 +16,8 @@ pub(super) struct RepairedCall {
     pub(super) source_id: String,
     /// The id that the client sees.
     pub(super) id: String,
-    pub(super) has_name: bool,
+    /// Its name, as the first frame with one has it.
+    pub(super) name: String,
     pub(super) arguments: ArgumentRepair,
     /// Whether its arguments were changed.
     pub(super) is_changed: bool,
@@ -84,7 +85,7 @@ impl ReplyCalls {
             is_repaired: id != source_id,
             id,
             source_id,
-            has_name: name.is_some_and(|name| !name.is_empty()),
+            name: name.unwrap_or_default().to_owned(),
             arguments: ArgumentRepair::default(),
             is_changed: false,
         });
@@ -93,8 +94,9 @@ impl ReplyCalls {
 
     /// The name that a call without one gets.
     pub(super) fn name_missing(&mut self, call: usize) -> Option<&'static str> {
-        let call = self.list.get_mut(call).filter(|call| !call.has_name)?;
-        (call.has_name, call.is_repaired) = (true, true);
+        let call = self.list.get_mut(call).filter(|call| call.name.is_empty())?;
+        call.name = UNNAMED_TOOL.to_owned();
+        call.is_repaired = true;
         Some(UNNAMED_TOOL)
     }
 

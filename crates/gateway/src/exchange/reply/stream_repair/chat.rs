@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     RepairFrame,
-    calls::{FragmentOutcome, ReplyCalls},
+    calls::{FragmentOutcome, RepairedCall, ReplyCalls},
     contains, write_frame,
 };
 
@@ -44,10 +44,10 @@ impl ChatRepair {
         for (position, choice) in choices(&mut value).enumerate() {
             let number = choice["index"].as_u64().unwrap_or(0);
             let ending = choice["finish_reason"].as_str().map(str::to_owned);
-            let mut ended_here = Vec::new();
+            let mut in_frame = Vec::new();
             for (at, delta) in call_deltas(choice).enumerate() {
-                let call = self.read_call(number, delta, &mut changes);
-                ended_here.push((call, at));
+                let call = self.read_call(number, delta, &in_frame, &mut changes);
+                in_frame.push((call, at));
                 let pointer =
                     format!("/choices/{position}/delta/tool_calls/{at}/function/arguments");
                 let may_hold = deltas == 1 && ending.is_none();
@@ -58,7 +58,7 @@ impl ChatRepair {
                     .filter(|call| self.calls.list.get(*call).is_some_and(|it| it.key.0 == number))
                     .collect();
                 for call in own {
-                    let delta = ended_here.iter().rev().find(|(ended, _)| *ended == call);
+                    let delta = in_frame.iter().rev().find(|(other, _)| *other == call);
                     let delta = delta.and_then(|(_, at)| call_deltas(choice).nth(*at));
                     self.end_call(call, &ending, (number, &head), delta, &mut changes, out);
                 }
@@ -73,28 +73,46 @@ impl ChatRepair {
         }
     }
 
-    /// Finds the call of a delta, and repairs its index, its id and its type.
-    fn read_call(&mut self, choice: u64, delta: &mut Value, changes: &mut FrameChanges) -> usize {
+    /// Finds the call of a delta, and repairs its index, its id and its type. `before`: the calls
+    /// of the deltas before it in the frame.
+    fn read_call(
+        &mut self,
+        choice: u64,
+        delta: &mut Value,
+        before: &[(usize, usize)],
+        changes: &mut FrameChanges,
+    ) -> usize {
         let id = delta["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
         let name = delta["function"]["name"].as_str().filter(|name| !name.is_empty());
-        let own = |call: &&super::calls::RepairedCall| call.key.0 == choice;
-        let next = self.calls.list.iter().filter(own).map(|call| call.index + 1).max().unwrap_or(0);
+        let own = |call: &&RepairedCall| call.key.0 == choice;
+        let indices = self.calls.list.iter().filter(own).map(|call| call.index);
+        let next = indices.max().map_or(0, |last| last.saturating_add(1));
         let index = delta["index"].as_u64();
         let known = match index {
             Some(index) => self.calls.find((choice, index)),
             None => self.calls.list.iter().rposition(|call| call.key.0 == choice),
         };
         // Some servers give every call the same index, or none.
-        let is_other = |call: &super::calls::RepairedCall| {
+        let is_other = |call: &RepairedCall| {
             id.as_ref().is_some_and(|id| *id != call.source_id)
                 && (name.is_some() || index.is_none())
         };
-        let known = known.filter(|at| !self.calls.list.get(*at).is_some_and(is_other));
+        let is_next = |at: usize, call: &RepairedCall| {
+            let Some(name) = name.filter(|_| !call.name.is_empty()) else { return false };
+            let is_repeated =
+                name == call.name && id.as_ref().is_some_and(|id| *id == call.source_id);
+            starts_call(call, name, delta)
+                || !is_repeated && before.iter().any(|(other, _)| *other == at)
+        };
+        let is_new = |at: usize| {
+            self.calls.list.get(at).is_some_and(|call| is_other(call) || is_next(at, call))
+        };
+        let known = known.filter(|at| !is_new(*at));
         let call = match known {
             Some(call) => call,
             None => {
                 let key = (choice, index.unwrap_or(next));
-                let is_taken = self.calls.find(key).is_some();
+                let is_taken = self.calls.list.iter().filter(own).any(|call| call.index == key.1);
                 let call = self.calls.add(key, id.as_deref(), name);
                 if let Some(added) = self.calls.list.get_mut(call).filter(|_| is_taken) {
                     added.index = next;
@@ -103,7 +121,9 @@ impl ChatRepair {
             }
         };
         let Some(state) = self.calls.list.get_mut(call) else { return call };
-        state.has_name |= name.is_some();
+        if state.name.is_empty() {
+            state.name = name.unwrap_or_default().to_owned();
+        }
         let is_first = known.is_none();
         if index != Some(state.index) {
             delta["index"] = state.index.into();
@@ -198,6 +218,20 @@ impl ChatRepair {
         frame.insert("choices".to_owned(), json!([choice]));
         write_frame(b"", &Value::Object(frame), out);
     }
+}
+
+/// Whether a delta with a name begins another call than the last one. Some servers repeat the name
+/// in every delta of a call.
+fn starts_call(last: &RepairedCall, name: &str, delta: &Value) -> bool {
+    if name != last.name {
+        // A name in several parts ends before the arguments begin.
+        return last.arguments.is_started();
+    }
+    let is_object = match &delta["function"]["arguments"] {
+        Value::String(fragment) => fragment.trim_start().starts_with('{'),
+        other => other.is_object(),
+    };
+    is_object && last.arguments.is_ended()
 }
 
 /// The fields that every frame repeats.

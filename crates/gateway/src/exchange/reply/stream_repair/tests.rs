@@ -1,5 +1,7 @@
 //! Generated streams: valid ones keep their bytes, faulty ones can be read afterwards.
 
+mod shared_index;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};

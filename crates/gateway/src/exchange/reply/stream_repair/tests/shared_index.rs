@@ -1,0 +1,67 @@
+//! Calls that a stream gives the same index.
+
+use super::*;
+
+#[test]
+fn calls_without_ids_of_their_own_that_share_an_index_stay_apart() {
+    let calls = [("get", "{\"a\":1}"), ("put", "{\"b\":2}"), ("put", "{\"b\":3}")];
+    let ids = [None, Some(""), Some("a")];
+    for (index, id) in ids.into_iter().flat_map(|id| [(None, id), (Some(0), id)]) {
+        let delta = |name: Option<&str>, arguments: &str| {
+            let mut delta = json!({ "type": "function", "function": { "arguments": arguments } });
+            if let Some(name) = name {
+                delta["function"]["name"] = name.into();
+            }
+            if let Some(id) = id.filter(|_| name.is_some()) {
+                delta["id"] = id.into();
+            }
+            if let Some(index) = index {
+                delta["index"] = json!(index);
+            }
+            delta
+        };
+        let whole = calls.map(|(name, arguments)| delta(Some(name), arguments));
+        let in_parts = calls[..2].iter().flat_map(|(name, arguments)| {
+            let (start, end) = arguments.split_at(3);
+            [delta(Some(name), ""), delta(None, start), delta(None, end)]
+        });
+        let in_parts: Vec<Value> = in_parts.collect();
+        for (deltas, frame, count) in
+            [(&whole[..], 3, 3), (&whole[..], 1, 3), (&in_parts[..], 1, 2)]
+        {
+            let mut sent = String::new();
+            for deltas in deltas.chunks(frame) {
+                let choice = json!({ "index": 0, "delta": { "tool_calls": deltas } });
+                sent += &format!("data: {}\n\n", json!({ "choices": [choice] }));
+            }
+            let end = json!({ "index": 0, "delta": {}, "finish_reason": "tool_calls" });
+            sent += &format!("data: {}\n\n", json!({ "choices": [end] }));
+            let repaired = repair(Format::OpenaiChat, &sent, &mut Numbers(8));
+            assert!(is_readable(Format::OpenaiChat, &repaired, count), "{sent}\n->\n{repaired}");
+            let read = read(Format::OpenaiChat, &repaired);
+            let read: Vec<_> = read.iter().map(|call| (&*call[1][0], &*call[2][0])).collect();
+            assert_eq!(read, calls[..count], "{sent}\n->\n{repaired}");
+        }
+    }
+}
+
+#[test]
+fn a_call_whose_name_and_id_are_in_every_fragment_stays_one_call() {
+    let mut numbers = Numbers(9);
+    for round in 0..500 {
+        let calls = calls(&mut numbers);
+        let mut sent = String::new();
+        for (index, call) in calls.iter().enumerate() {
+            let deltas = call.fragments.iter().map(String::as_str).chain([""]).map(|fragment| {
+                let function = json!({ "name": call.name, "arguments": fragment });
+                json!({ "index": index, "id": call.id, "type": "function", "function": function })
+            });
+            for deltas in deltas.collect::<Vec<_>>().chunks(1 + round % 2) {
+                let choice = json!({ "index": 0, "delta": { "tool_calls": deltas } });
+                sent += &format!("data: {}\n\n", json!({ "choices": [choice] }));
+            }
+        }
+        sent += "data: [DONE]\n\n";
+        assert_eq!(repair(Format::OpenaiChat, &sent, &mut numbers), sent);
+    }
+}
