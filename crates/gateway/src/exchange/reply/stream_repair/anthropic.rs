@@ -1,6 +1,8 @@
 //! Calls in streams of Messages. Every call is a block with a start and a stop; only the frame after
 //! the stop shows whether the reply was cut off in it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -15,16 +17,51 @@ pub(super) struct AnthropicRepair {
     pub(super) calls: ReplyCalls,
     /// The stop of a block whose arguments are incomplete: its call, and the frame.
     stopped: Option<(usize, Vec<u8>)>,
+    indices: BlockIndices,
+}
+
+/// The indices of blocks. Some servers give several blocks the same one.
+#[derive(Debug, Default)]
+struct BlockIndices {
+    /// Those that the client knows.
+    taken: BTreeSet<u64>,
+    /// The client's index of the newest block of an index in the stream, where it is another one.
+    moved: BTreeMap<u64, u64>,
+}
+
+impl BlockIndices {
+    /// The client's index of a block that starts.
+    fn start(&mut self, index: u64) -> u64 {
+        let next = self.taken.last().map_or(0, |last| last.saturating_add(1));
+        let own = if self.taken.contains(&index) { next } else { index };
+        self.taken.insert(own);
+        match own == index {
+            true => self.moved.remove(&index),
+            false => self.moved.insert(index, own),
+        };
+        own
+    }
+
+    /// The client's index of the newest block of an index.
+    fn find(&self, index: u64) -> u64 {
+        self.moved.get(&index).copied().unwrap_or(index)
+    }
 }
 
 impl AnthropicRepair {
     pub(super) fn new(seed: &str) -> AnthropicRepair {
-        AnthropicRepair { calls: ReplyCalls::new(seed, "toolu_"), stopped: None }
+        AnthropicRepair {
+            calls: ReplyCalls::new(seed, "toolu_"),
+            stopped: None,
+            indices: BlockIndices::default(),
+        }
     }
 
     pub(super) fn is_relevant(&self, raw: &[u8]) -> bool {
         !raw.starts_with(b"event: ping")
-            && (!self.calls.list.is_empty() || contains(raw, "\"tool_use\""))
+            && (!self.calls.list.is_empty()
+                || !self.indices.moved.is_empty()
+                || contains(raw, "\"content_block_start\""))
     }
 
     pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
@@ -38,6 +75,18 @@ impl AnthropicRepair {
         let RepairFrame { raw, mut value } = frame;
         self.end_stopped(&value, out);
         let index = value["index"].as_u64().unwrap_or(0);
+        let own_index = match value["type"].as_str() {
+            Some("content_block_start") => self.indices.start(index),
+            Some("content_block_delta" | "content_block_stop") => self.indices.find(index),
+            _ => index,
+        };
+        let mut moved = Vec::new();
+        if own_index != index {
+            value["index"] = own_index.into();
+            write_frame(raw, &value, &mut moved);
+        }
+        let raw = if moved.is_empty() { raw } else { moved.as_slice() };
+        let index = own_index;
         let kind = value["type"].as_str().unwrap_or_default();
         match (kind, self.calls.find((0, index))) {
             ("content_block_start", _) if value["content_block"]["type"] == "tool_use" => {
@@ -45,6 +94,9 @@ impl AnthropicRepair {
                 match self.start_call(index, &mut value["content_block"]) {
                     true => write_frame(raw, &value, out),
                     false => out.extend_from_slice(raw),
+                }
+                if let Some(call) = self.calls.list.last_mut() {
+                    call.is_repaired |= !moved.is_empty();
                 }
             }
             ("content_block_delta", Some(call)) if value["delta"]["type"] == "input_json_delta" => {

@@ -65,3 +65,55 @@ fn a_call_whose_name_and_id_are_in_every_fragment_stays_one_call() {
         assert_eq!(repair(Format::OpenaiChat, &sent, &mut numbers), sent);
     }
 }
+
+#[test]
+fn blocks_that_share_an_index_get_their_own_from_start_to_stop() {
+    // The index and the text of each block: a call, or "-" for a text.
+    let table: [&[(u64, &str)]; 5] = [
+        &[(0, "{\"a\":1}"), (0, "{\"b\":2}")],
+        &[(0, "{\"a\":1}"), (0, "{\"b\":2}"), (0, "{\"c\":3}")],
+        &[(0, "{\"a\":1}"), (0, "{\"b\":2}"), (1, "{\"c\":3}")],
+        &[(0, "-"), (0, "{\"a\":1}"), (1, "-"), (1, "{\"b\":2}")],
+        &[(3, "{\"a\":1}"), (3, "{\"b\":2,}"), (4, "{\"c\":[3")],
+    ];
+    for blocks in table {
+        let mut sent = String::new();
+        for (at, (index, text)) in blocks.iter().enumerate() {
+            let mut send = |kind: &str, field: &str, value: Value| {
+                let mut body = json!({ "type": kind, "index": index });
+                body[field] = value;
+                sent += &event(kind, body);
+            };
+            if *text == "-" {
+                let block = json!({ "type": "text", "text": "" });
+                send("content_block_start", "content_block", block);
+                let delta = json!({ "type": "text_delta", "text": "So" });
+                send("content_block_delta", "delta", delta);
+            } else {
+                let id = format!("toolu_{at}");
+                let block = json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
+                send("content_block_start", "content_block", block);
+                let (start, end) = text.split_at(text.len() - 1);
+                for part in [start, end] {
+                    let delta = json!({ "type": "input_json_delta", "partial_json": part });
+                    send("content_block_delta", "delta", delta);
+                }
+            }
+            send("content_block_stop", "stop", Value::Null);
+        }
+        let end = json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } });
+        sent += &event("message_delta", end);
+        let repaired = repair(Format::Anthropic, &sent, &mut Numbers(10));
+        let frames = repaired.lines().filter_map(|line| line.strip_prefix("data: "));
+        let frames = frames.map(|data| serde_json::from_str::<Value>(data).expect("JSON"));
+        let mut indices: Vec<u64> = frames.filter_map(|frame| frame["index"].as_u64()).collect();
+        // The frames of a block stand together.
+        indices.dedup();
+        assert_eq!(indices.len(), blocks.len(), "{sent}\n->\n{repaired}");
+        indices.sort_unstable();
+        indices.dedup();
+        assert_eq!(indices.len(), blocks.len(), "{sent}\n->\n{repaired}");
+        let calls = blocks.iter().filter(|(_, text)| *text != "-").count();
+        assert!(is_readable(Format::Anthropic, &repaired, calls), "{sent}\n->\n{repaired}");
+    }
+}
