@@ -1,6 +1,6 @@
 //! Requests and responses, between the HTTP server and the engine.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -69,6 +69,8 @@ pub struct RequestSummary {
     pub ignored_results: Option<Arc<str>>,
     /// The error code, if the request failed.
     pub error_code: Option<&'static str>,
+    /// The error code of a reply that breaks off, set while it is streamed.
+    pub(crate) stream_error: Arc<OnceLock<&'static str>>,
     /// The address of the node that has to answer instead. Only between gateways on one store.
     pub forward_to: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::{Instant, SystemTime},
 };
@@ -42,6 +42,9 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Handl
     .await
 }
 
+/// When requests in flight are cut off. Empty until the gateway shuts down.
+pub(crate) type CutTime = Arc<OnceLock<tokio::time::Instant>>;
+
 /// What is known about a request. Dropping it ends the request and writes the log line.
 pub(crate) struct RequestContext {
     log: RequestLog,
@@ -51,6 +54,7 @@ pub(crate) struct RequestContext {
     first_byte: Option<Instant>,
     bytes_out: u64,
     ended: DeliveryOutcome,
+    cut_at: CutTime,
     /// Request id.
     pub(crate) id: Arc<str>,
     /// HTTP method.
@@ -80,6 +84,7 @@ impl RequestContext {
         metrics: Metrics,
         id: Arc<str>,
         method: Method,
+        cut_at: CutTime,
     ) -> RequestContext {
         RequestContext {
             _gauge: metrics.track_request(),
@@ -90,6 +95,7 @@ impl RequestContext {
             first_byte: None,
             bytes_out: 0,
             ended: DeliveryOutcome::ClientGone,
+            cut_at,
             id,
             method,
             path: Cow::Borrowed(""),
@@ -120,6 +126,15 @@ impl RequestContext {
 
 impl Drop for RequestContext {
     fn drop(&mut self) {
+        let is_cut = |at: &tokio::time::Instant| *at <= tokio::time::Instant::now();
+        if let Some(code) = self.summary.stream_error.get().copied() {
+            // The last thing that the client got is an error.
+            self.summary.error_code = Some(code);
+            self.ended = DeliveryOutcome::Failed;
+        } else if self.ended == DeliveryOutcome::ClientGone && self.cut_at.get().is_some_and(is_cut)
+        {
+            self.ended = DeliveryOutcome::Shutdown;
+        }
         self.metrics.count_bytes(
             metrics::ByteDirection::Out,
             usize::try_from(self.bytes_out).unwrap_or(usize::MAX),
@@ -243,7 +258,8 @@ mod tests {
         let (log, _writer) =
             RequestLog::start(config::GatewayLogFormat::Off, None, metrics.clone())
                 .expect("nothing");
-        let request = RequestContext::new(log, metrics, "r1".into(), Method::GET);
+        let request =
+            RequestContext::new(log, metrics, "r1".into(), Method::GET, CutTime::default());
         let mut body =
             TrackedBody::new(ResponseBody::stream(PanickingBody), request, &HeaderMap::new());
         let polled = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));

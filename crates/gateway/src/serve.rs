@@ -3,8 +3,7 @@
 use std::{
     future::Future,
     io::{self, Write},
-    sync::{Arc, OnceLock},
-    time::Duration,
+    sync::Arc,
 };
 
 use crate::{
@@ -44,7 +43,7 @@ use crate::{
     models,
     node_forward::{ForwardedCall, NODE_HEADER, forward_to_node},
     request_body,
-    request_context::{RequestContext, TrackedBody, catch_panic},
+    request_context::{CutTime, RequestContext, TrackedBody, catch_panic},
     request_id,
     response_body::{JSON, ResponseBody},
     routes::{AuthRequirement, GatewayRoute, HealthProbe},
@@ -140,22 +139,22 @@ impl GatewayServer {
             detached: DetachedRequests::default(),
             log,
             draining,
+            cut_at: CutTime::default(),
         };
         let app = Arc::new(app);
         let answer = {
             let app = app.clone();
             move |request, peer| answer(app.clone(), request, peer)
         };
-        let stopped_at = OnceLock::new();
         let stop = async {
             stop.await;
-            let _ = stopped_at.set(Instant::now());
+            let _ = app.cut_at.set(Instant::now() + rules.drain);
             drain.send_replace(true);
         };
         let served = accept(listener, rules, app.metrics.clone(), answer, stop).await;
         // They had the same time as the requests with a connection.
-        let waited = stopped_at.get().map_or(Duration::ZERO, Instant::elapsed);
-        app.detached.finish(app.engine.config().timeouts.shutdown.saturating_sub(waited)).await;
+        let cut_at = app.cut_at.get().map(|at| at.saturating_duration_since(Instant::now()));
+        app.detached.finish(cut_at.unwrap_or(rules.drain)).await;
         app.engine.drain().await;
         // All requests are done. Joining the log thread blocks, so it runs on a blocking thread.
         let _ = tokio::task::spawn_blocking(move || writer.close()).await;
@@ -172,8 +171,8 @@ async fn answer(
     let (mut parts, body) = request.into_parts();
     let id = request_id::of(&parts.headers);
     let metrics = app.metrics.clone();
-    let mut context =
-        RequestContext::new(app.log.clone(), metrics.clone(), id.clone(), parts.method.clone());
+    let (log, method, cut_at) = (app.log.clone(), parts.method.clone(), app.cut_at.clone());
+    let mut context = RequestContext::new(log, metrics.clone(), id.clone(), method, cut_at);
     context.set_user_agent(&parts.headers);
     let format = error::error_format(parts.uri.path(), &parts.headers);
     let route = match GatewayRoute::find(&parts.method, parts.uri.path()) {

@@ -99,7 +99,7 @@ impl KnownRepairs {
         let ended = match entry.ended {
             DeliveryOutcome::Complete => "whole",
             DeliveryOutcome::ClientGone => "gone",
-            DeliveryOutcome::Failed => "broken",
+            DeliveryOutcome::Failed | DeliveryOutcome::Shutdown => "broken",
         };
         json!({
             "id": entry.id(),

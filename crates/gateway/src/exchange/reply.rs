@@ -65,6 +65,7 @@ impl ResponseBuilder<'_> {
                 body,
                 work,
                 &headers,
+                self.summary.stream_error.clone(),
             );
             let summary = std::mem::take(self.summary);
             return Ok(GatewayResponse {

@@ -50,6 +50,8 @@ pub(crate) enum DeliveryOutcome {
     Complete,
     /// The client disconnected before.
     ClientGone,
+    /// The gateway shut down before.
+    Shutdown,
     /// The body failed.
     Failed,
 }
@@ -60,6 +62,7 @@ impl DeliveryOutcome {
         match self {
             DeliveryOutcome::Complete => None,
             DeliveryOutcome::ClientGone => Some("client-gone"),
+            DeliveryOutcome::Shutdown => Some("shutdown"),
             DeliveryOutcome::Failed => Some("broken"),
         }
     }
@@ -155,7 +158,7 @@ impl RequestLogLine {
 
     fn level(&self) -> Level {
         match self.ended {
-            DeliveryOutcome::Failed => Level::ERROR,
+            DeliveryOutcome::Failed | DeliveryOutcome::Shutdown => Level::ERROR,
             DeliveryOutcome::Complete | DeliveryOutcome::ClientGone
                 if self.status.is_server_error() =>
             {

@@ -40,6 +40,7 @@ fn line() -> RequestLogLine {
             error_code: None,
             ignored_results: None,
             forward_to: None,
+            ..RequestSummary::default()
         },
         until_first_byte: Duration::from_micros(1_500),
         until_end: Duration::from_millis(12),

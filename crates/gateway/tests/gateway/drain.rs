@@ -5,6 +5,7 @@ use std::time::Duration;
 use foxwedge_gateway::{ConnectionAddresses, ConnectionRules, DrainReport, ResponseBody};
 use http::{Request, Response};
 use hyper::body::Incoming;
+use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -12,9 +13,9 @@ use tokio::{
 };
 
 use crate::{
-    client::{closed, get, rest, send},
+    client::{closed, get, post, rest, send},
     connections::{AcceptLoop, rules},
-    server::{Server, TOKEN},
+    server::{Server, TOKEN, config},
 };
 
 #[tokio::test]
@@ -71,6 +72,28 @@ async fn requests_that_take_too_long_are_cut_and_counted() {
     begun.recv().await.expect("it is at work");
     assert_eq!(server.end().await, DrainReport { finished: 0, cut: 1 });
     closed(stream).await;
+}
+
+#[tokio::test]
+async fn a_stream_that_the_shutdown_cuts_is_no_client_that_is_gone() {
+    let mut config = config();
+    config.timeouts.shutdown = Duration::from_millis(50);
+    let server = Server::start(config).await;
+    let key = format!("x-api-key: {TOKEN}\r\n");
+    let body = json!({
+        "model": "scripted?hang=2", "stream": true,
+        "messages": [{ "role": "user", "content": "hello" }],
+    });
+    let mut stream = TcpStream::connect(server.address).await.expect("somebody listens");
+    let request = post("/v1/chat/completions", &key, body.to_string());
+    stream.write_all(&request).await.expect("it goes out");
+    let mut received = [0; 15];
+    stream.read_exact(&mut received).await.expect("a reply");
+    let (served, log) = server.end().await;
+    assert_eq!(served, DrainReport { finished: 0, cut: 1 });
+    let line: Value = serde_json::from_str(log.trim()).expect("one line");
+    let found = (&line["level"], &line["ended"]);
+    assert_eq!(found, (&json!("error"), &json!("shutdown")), "{log}");
 }
 
 #[tokio::test]

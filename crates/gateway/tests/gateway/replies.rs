@@ -1,5 +1,8 @@
 //! Replies: formats, ids, lists, and public pages.
 
+use std::sync::Arc;
+
+use foxwedge_core::Format;
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
@@ -127,6 +130,45 @@ async fn a_request_is_served_logged_and_counted() {
         ("ended", Value::Null),
     ] {
         assert_eq!(line[name], value, "{name} in {line}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_logged_as_an_error() {
+    let mut config = config();
+    config.limits.stream_event = 64 << 10;
+    // Messages are converted.
+    let mut upstream = (*config.upstreams[0]).clone();
+    upstream.formats = vec![Format::OpenaiChat];
+    let upstream = Arc::new(upstream);
+    let mut route = (*config.routes[0]).clone();
+    route.upstream = upstream.clone();
+    (config.upstreams, config.routes) = (vec![upstream], vec![Arc::new(route)]);
+    let server = Server::start(config).await;
+    let mut expected = Vec::new();
+    for path in ["/v1/chat/completions", "/v1/messages"] {
+        for (fault, is_broken) in
+            [("cut=3", true), ("malformed", true), ("long-line=300000", true), ("pace=0", false)]
+        {
+            let body = json!({
+                "model": format!("scripted?{fault}"), "stream": true, "max_tokens": 100,
+                "messages": [{ "role": "user", "content": "one two three four five" }],
+            });
+            let answer = send(server.address, post(path, &key(), body.to_string())).await;
+            assert_eq!(answer.status, 200, "{path} {fault}: {}", answer.body);
+            expected.push((path, fault, is_broken));
+        }
+    }
+    let (_, log) = server.end().await;
+    assert_eq!(log.lines().count(), expected.len(), "{log}");
+    for (line, (path, fault, is_broken)) in log.lines().zip(expected) {
+        let line: Value = serde_json::from_str(line).expect("an object");
+        let (level, ended) =
+            if is_broken { ("error", json!("broken")) } else { ("info", json!(null)) };
+        let found = (&line["level"], &line["status"], &line["ended"], line["error"].is_string());
+        let wanted = (&json!(level), &json!(200), &ended, is_broken);
+        assert_eq!(found, wanted, "{path} {fault}: {line}");
+        assert!(fault != "cut=3" || line["error"] == "upstream_cut", "{path} {fault}: {line}");
     }
 }
 

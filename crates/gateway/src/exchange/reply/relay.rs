@@ -3,7 +3,7 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
 };
 
@@ -48,6 +48,8 @@ pub(super) struct ResponseRelay {
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
     headers: Box<[(HeaderName, HeaderValue)]>,
+    /// The error code for the log.
+    error_code: Arc<OnceLock<&'static str>>,
 }
 
 /// How the bytes are relayed.
@@ -66,6 +68,7 @@ impl ResponseRelay {
         incoming: IncomingBody,
         work: ReplyInFlight,
         headers: &HeaderMap,
+        error_code: Arc<OnceLock<&'static str>>,
     ) -> ResponseRelay {
         let (from, to) = (prepared.format, request.endpoint.format());
         let limits = engine.config().limits;
@@ -91,6 +94,7 @@ impl ResponseRelay {
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
             sent: Some(Vec::new()),
             headers: list_headers(headers),
+            error_code,
         }
     }
 
@@ -161,7 +165,11 @@ impl ResponseRelay {
             Some(CollectedEnding::Failed(_)) => ReplyCompletion::Failed,
             Some(CollectedEnding::Truncated) | None => ReplyCompletion::Cut,
         };
+        if completion == ReplyCompletion::Failed {
+            let _ = self.error_code.set("upstream");
+        }
         if completion == ReplyCompletion::Cut {
+            let _ = self.error_code.set(StreamCut::Upstream.code());
             let id = collection.as_ref().and_then(|collection| collection.reply.id.as_deref());
             let number = self.next_event_number();
             let end = StreamCut::Upstream;
