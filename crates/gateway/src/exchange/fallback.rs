@@ -103,7 +103,9 @@ fn shown_storage(
 fn is_failure(response: &Result<UpstreamResponse, ApiError>) -> bool {
     match response {
         Ok(UpstreamResponse::Reply { .. }) => false,
-        Ok(UpstreamResponse::Error { status, .. }) => RetryPolicy::is_retryable(*status),
+        Ok(UpstreamResponse::Error { status, .. }) => {
+            status.is_server_error() || RetryPolicy::is_retryable(*status)
+        }
         Err(error) => matches!(error.code, "upstream_unreachable" | "upstream_timeout"),
     }
 }

@@ -31,6 +31,8 @@ async fn transient_errors_are_retried_and_permanent_errors_are_reported() {
     let table = [
         ("scripted?status=429&fail-first=1", 200),
         ("scripted?status=500&fail-first=1", 200),
+        ("scripted?status=522&fail-first=1", 200),
+        ("scripted?status=501&fail-first=1", 501),
         ("scripted?status=429", 429),
         ("scripted?status=529", 529),
         ("scripted?status=401", 401),
@@ -106,6 +108,9 @@ fn with_fallback(fault: &str) -> String {
 async fn a_fallback_replies_if_an_upstream_fails_and_not_if_the_request_is_wrong() {
     let table = [
         ("status=500", 200, "gemini"),
+        ("status=501", 200, "gemini"),
+        ("status=507", 200, "gemini"),
+        ("status=530", 200, "gemini"),
         ("status=429&retry-after=3600", 200, "gemini"),
         ("status=401", 401, ""),
         ("status=400", 400, ""),

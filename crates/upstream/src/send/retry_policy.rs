@@ -133,9 +133,11 @@ impl RetryPolicy {
         }
     }
 
-    /// Whether a retry after this status may succeed.
+    /// Whether a retry after this status may succeed. 520 to 524 and 530 mean that a proxy of
+    /// Cloudflare did not reach the provider.
     pub fn is_retryable(status: StatusCode) -> bool {
-        matches!(status.as_u16(), 408 | 425 | 429 | 500 | 502 | 503 | 504 | 529)
+        let status = status.as_u16();
+        matches!(status, 408 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 | 530)
     }
 }
 
@@ -321,6 +323,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn statuses_that_a_retry_may_change_are_retryable() {
+        let retryable = (400..600).filter(|status| {
+            RetryPolicy::is_retryable(StatusCode::from_u16(*status).expect("a status"))
+        });
+        let expected = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530_u16];
+        assert_eq!(retryable.collect::<Vec<_>>(), expected);
     }
 
     #[test]
