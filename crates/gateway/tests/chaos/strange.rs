@@ -180,6 +180,30 @@ async fn a_retry_of_a_client_does_not_multiply_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_refuses_a_retry_gets_none_and_its_fallback_replies() {
+    let fallback = "[[route]]\nmodel = \"m\"\nupstream = \"chat\"\n\
+                    [[route]]\nmodel = \"m\"\nupstream = \"scripted\"\n\
+                    upstream_model = \"scripted\"\nfallback = true\n";
+    let reply_body = r#"{"error":{"message":"no","type":"server_error"}}"#;
+    for status in ["429 Wait", "503 Busy"] {
+        for (wish, attempts) in [("false", 1), ("true", 3)] {
+            let headers = format!("content-type: application/json\r\nx-should-retry: {wish}\r\n");
+            let provider = FixedReplyProvider::start(reply(status, &headers, reply_body)).await;
+            let gateway = TestGateway::start(provider.address, fallback).await;
+            let path = "/v1/chat/completions";
+            let answer = ask(&gateway, path, "", &body("messages", "chat-m", false)).await;
+            let found = (provider.request_count(), answer.header("x-should-retry"));
+            assert_eq!(found, (attempts, "false"), "{status} {wish}: {answer:?}");
+            let answer = ask(&gateway, path, "", &body("messages", "m", false)).await;
+            let found = (answer.status, answer.header("x-foxwedge-fallback"));
+            assert_eq!(found, (200, "scripted"), "{status} {wish}: {answer:?}");
+            assert_eq!(provider.request_count(), 2 * attempts, "{status} {wish}");
+            gateway.end().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_with_a_long_retry_after_is_not_retried() {
     let far = ["retry-after: 99999999999999999999", "retry-after: 1e30", "retry-after: 3600"];
     let more =

@@ -160,7 +160,7 @@ pub async fn send_with_retry(
                     observer.retrying(RetryCause::Repaired);
                     continue;
                 }
-                if !RetryPolicy::is_retryable(status) {
+                if !RetryPolicy::is_retryable(status) || RetryPolicy::is_retry_refused(&headers) {
                     let tries = UpstreamTries::Unknown;
                     return Ok(UpstreamResponse::Error {
                         status,

@@ -139,6 +139,12 @@ impl RetryPolicy {
         let status = status.as_u16();
         matches!(status, 408 | 425 | 429 | 500 | 502..=504 | 520..=524 | 529 | 530)
     }
+
+    /// Whether an upstream refuses a retry, as the APIs of OpenAI and Anthropic do with
+    /// `x-should-retry: false`.
+    pub fn is_retry_refused(headers: &HeaderMap) -> bool {
+        headers.get_all("x-should-retry").iter().any(|value| value == "false")
+    }
 }
 
 /// Pauses double. `chance`, a random number below 1000, adds jitter, so that clients that failed
