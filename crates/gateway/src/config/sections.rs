@@ -96,9 +96,7 @@ pub(super) fn telemetry(
             reader.report_error(&origin, full_key, "invalid header name", "");
             continue;
         };
-        let from_variable = text.strip_prefix("env:").map(|name| reader.read_variable(name));
-        let text = from_variable
-            .map_or(text.clone(), |found| found.map(|(text, _)| text).unwrap_or_default());
+        let Some(text) = reader.resolve_env(text, &origin, &full_key) else { continue };
         // `Bearer …` has a space in it.
         let without_spaces: String = text.chars().filter(|c| *c != ' ').collect();
         if secrets::check_secret(reader, &origin, &full_key, &without_spaces).is_some() {

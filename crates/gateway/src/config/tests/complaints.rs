@@ -167,6 +167,10 @@ const ONE: &[(&str, &str)] = &[
         "[telemetry]\notlp = \"collector:4318\"",
         "foxwedge.toml:2: `telemetry.otlp`: it starts with neither",
     ),
+    (
+        "[telemetry]\notlp_headers = { a = \"env:NOT_SET\" }",
+        "foxwedge.toml:2: `telemetry.otlp_headers.a`: the variable NOT_SET is not set | `export NOT_SET=…`",
+    ),
     ("[[token]]\nowner = \"a\"", "foxwedge.toml:1: `token.token`: missing"),
     ("[[token]]\ntoken = \"0123456789abcdef\"", "foxwedge.toml:1: `token.owner`: missing"),
     (
