@@ -272,6 +272,7 @@ mod tests {
         assert_eq!(stream.peer_addr().expect("an address"), open);
         let error = connect_to_first(&[closed, closed], soon()).await.expect_err("no listener");
         assert_eq!((error.stage, error.delivery), (HttpStage::Connect, RequestDelivery::NotSent));
+        assert_eq!(error.to_string(), "connecting to the upstream: the connection was refused");
     }
 
     #[tokio::test]

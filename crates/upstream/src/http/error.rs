@@ -127,12 +127,18 @@ impl HttpError {
         HttpError::new(stage, kind, RequestDelivery::MaybeSent, detail.into())
     }
 
-    /// An error of the system. A reset connection is [`HttpErrorKind::Closed`].
+    /// An error of the system, or of TLS. A reset connection is [`HttpErrorKind::Closed`].
     pub(super) fn from_io(
         stage: HttpStage,
         reached: RequestDelivery,
         error: io::Error,
     ) -> HttpError {
+        if asks_for_certificate(&error) {
+            let detail = "the upstream asks for a client certificate; set `client_cert` and \
+                          `client_key`";
+            let (stage, kind) = (HttpStage::Tls, HttpErrorKind::Failed);
+            return HttpError::new(stage, kind, reached, detail.into()).with_source(error);
+        }
         let (kind, detail) = match error.kind() {
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
@@ -140,6 +146,15 @@ impl HttpError {
             | io::ErrorKind::UnexpectedEof
             | io::ErrorKind::NotConnected => (HttpErrorKind::Closed, "the connection was cut"),
             io::ErrorKind::TimedOut => (HttpErrorKind::Timeout, "the connection timed out"),
+            io::ErrorKind::ConnectionRefused => {
+                (HttpErrorKind::Failed, "the connection was refused")
+            }
+            io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+                (HttpErrorKind::Failed, "there is no route to it")
+            }
+            _ if stage == HttpStage::Resolve => {
+                (HttpErrorKind::Failed, "it was not found, or no name server answered")
+            }
             _ => (HttpErrorKind::Failed, ""),
         };
         HttpError::new(stage, kind, reached, detail.into()).with_source(error)
@@ -181,9 +196,8 @@ impl HttpError {
 
     /// The handshake failed.
     pub(super) fn handshake(error: io::Error) -> HttpError {
-        let tls_error = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let is_untrusted = matches!(
-            tls_error,
+            tls_error(&error),
             Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer))
         );
         let mut failure = HttpError::from_io(HttpStage::Tls, RequestDelivery::NotSent, error);
@@ -210,6 +224,17 @@ impl HttpError {
     }
 }
 
+/// Whether the other end refuses a connection without a certificate. In TLS 1.3 it says so after
+/// the handshake.
+pub(super) fn asks_for_certificate(error: &io::Error) -> bool {
+    let alert = rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired);
+    tls_error(error) == Some(&alert)
+}
+
+fn tls_error(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
 impl fmt::Display for HttpError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.stage {
@@ -233,5 +258,53 @@ impl fmt::Display for HttpError {
 impl Error for HttpError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_system_is_named_without_an_address() {
+        let lookup = || io::Error::other("failed to lookup address information: canary");
+        let alert =
+            |alert| io::Error::new(io::ErrorKind::InvalidData, rustls::Error::AlertReceived(alert));
+        let certificate = "encrypting the connection to the upstream: the upstream asks for a \
+                           client certificate; set `client_cert` and `client_key`";
+        let table = [
+            (
+                HttpStage::Connect,
+                io::ErrorKind::ConnectionRefused.into(),
+                "connecting to the upstream: the connection was refused",
+            ),
+            (
+                HttpStage::Connect,
+                io::ErrorKind::HostUnreachable.into(),
+                "connecting to the upstream: there is no route to it",
+            ),
+            (
+                HttpStage::Connect,
+                io::ErrorKind::TimedOut.into(),
+                "connecting to the upstream: the connection timed out",
+            ),
+            (HttpStage::Connect, io::Error::other("canary"), "connecting to the upstream failed"),
+            (
+                HttpStage::Resolve,
+                lookup(),
+                "looking up the upstream's host name: it was not found, or no name server answered",
+            ),
+            (HttpStage::Tls, alert(rustls::AlertDescription::CertificateRequired), certificate),
+            (HttpStage::Head, alert(rustls::AlertDescription::CertificateRequired), certificate),
+            (
+                HttpStage::Tls,
+                alert(rustls::AlertDescription::HandshakeFailure),
+                "encrypting the connection to the upstream failed",
+            ),
+        ];
+        for (stage, error, expected) in table {
+            let error = HttpError::from_io(stage, RequestDelivery::NotSent, error);
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

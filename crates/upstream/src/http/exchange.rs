@@ -14,6 +14,7 @@ use crate::http::{
     HttpError, HttpErrorKind, HttpStage, RequestDelivery,
     connection::{UnsentRequest, UpstreamConnection},
     decode::ResponseReadError,
+    error::asks_for_certificate,
     head::{ResponseHead, ResponseHeadReader},
 };
 
@@ -109,6 +110,10 @@ impl ConnectionExchange {
     fn closed_error(&mut self, read: Option<io::Error>) -> HttpError {
         let reached = self.delivery();
         match (std::mem::replace(&mut self.progress, RequestProgress::Done), read) {
+            // The reason why nothing could be sent.
+            (_, Some(error)) if asks_for_certificate(&error) => {
+                HttpError::from_io(HttpStage::Head, reached, error)
+            }
             (RequestProgress::Failed(error), _) => {
                 HttpError::from_io(HttpStage::Send, reached, error)
             }

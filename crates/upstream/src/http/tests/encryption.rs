@@ -151,7 +151,9 @@ async fn a_server_that_asks_for_a_certificate_gets_that_of_the_target_only() {
         assert_eq!(fetch(&client, &identified).await, "200 ok");
         // The open connection is not used for a target without the certificate.
         assert_eq!(client.idle_connections(), 1);
-        assert!(post(&client, &target, Bytes::new()).await.is_err());
+        let error = post(&client, &target, Bytes::new()).await.expect_err("no certificate");
+        assert!(error.to_string().contains("asks for a client certificate; set"), "{error}");
+        assert_eq!(error.stage, HttpStage::Tls);
         drop(client);
         let received = server.await.expect("server finished");
         assert_eq!(received, [&["POST /v1/x HTTP/1.1 {}", "closed"][..], &["refused"]]);
