@@ -11,7 +11,7 @@ use std::{
 };
 
 use foxwedge_agents::AgentPool;
-use foxwedge_store::{AnyStore, EntryWrite, Result, Store, StoreError, node_key};
+use foxwedge_store::{AnyStore, EntryTake, EntryWrite, Result, Store, StoreError, node_key};
 use foxwedge_upstream::http::HttpClient;
 use tokio::{
     sync::{
@@ -247,9 +247,13 @@ impl ClusterShared {
         mut claim: Box<SharedClaim>,
         releases: UnboundedSender<SharedRelease>,
     ) -> Result<Option<SessionGuard>> {
-        let writes = std::mem::take(&mut claim.writes);
-        let held = self.store.hold_entry(claim.hold.clone(), HOLD_MILLIS, writes).await?;
-        let Some(version) = held else { return Ok(None) };
+        let take = EntryTake {
+            hold: claim.hold.clone(),
+            ttl: HOLD_MILLIS,
+            link: claim.last_digest.take(),
+            writes: std::mem::take(&mut claim.writes),
+        };
+        let Some(version) = self.store.hold_entry(take).await? else { return Ok(None) };
         let guard = self.sessions.shared_guard(&query, claim, version, releases);
         if let Some(claim) = guard.shared_claim() {
             self.adopt_run(claim).await;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use foxwedge_run::RunEvent;
 
 use crate::{
-    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
-    ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PostgresStore, PruneReport,
-    RawEvent, RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry, SqliteStore,
-    StartResult, Store, StoreTotals, StoreUrl, StoreWatch, StoredEvent, StoredRecord, WholeRun,
+    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryTake, EntryWrite, FinalizeResult,
+    Lease, ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PostgresStore,
+    PruneReport, RawEvent, RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry,
+    SqliteStore, StartResult, Store, StoreTotals, StoreUrl, StoreWatch, StoredEvent, StoredRecord,
+    WholeRun,
 };
 
 /// A store of either backend.
@@ -149,13 +150,8 @@ impl Store for AnyStore {
         either!(self, store => store.entries(keys))
     }
 
-    async fn hold_entry(
-        &self,
-        hold: EntryHold,
-        ttl: u64,
-        writes: Vec<EntryWrite>,
-    ) -> Result<Option<u64>> {
-        either!(self, store => store.hold_entry(hold, ttl, writes))
+    async fn hold_entry(&self, take: EntryTake) -> Result<Option<u64>> {
+        either!(self, store => store.hold_entry(take))
     }
 
     async fn write_entries(

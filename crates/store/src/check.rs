@@ -4,8 +4,8 @@
 use serde_json::value::RawValue;
 
 use crate::{
-    AgentSnapshot, EntryHold, EntryWrite, NewRecord, NewRun, NewSession, RawEvent, RestoreItem,
-    Result, SessionRow, StoreError, limits,
+    AgentSnapshot, EntryHold, EntryTake, EntryWrite, NewRecord, NewRun, NewSession, RawEvent,
+    RestoreItem, Result, SessionRow, StoreError, limits,
 };
 
 /// Accepts an id of `[A-Za-z0-9_-]{1,128}`, which is safe in paths and URLs.
@@ -66,6 +66,13 @@ pub(crate) fn snapshot(snapshot: &AgentSnapshot) -> Result<()> {
 /// Accepts a node that takes or releases an entry.
 pub(crate) fn entry_hold(hold: &EntryHold) -> Result<()> {
     name("key", &hold.key).and(name("node", &hold.node))
+}
+
+/// Accepts an entry that a node takes.
+pub(crate) fn entry_take(take: &EntryTake) -> Result<()> {
+    entry_hold(&take.hold)?;
+    names([("link", &take.link)])?;
+    entry_writes(&take.writes)
 }
 
 /// Accepts writes of entries.

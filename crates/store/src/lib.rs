@@ -50,9 +50,9 @@ pub use error::StoreError;
 pub use feed::{EventTextSource, FeedFollower, FeedItem, FeedRegistry, SseFrame};
 pub use hub::{StoreWake, StoreWatch};
 pub use model::{
-    AgentSnapshot, CloseAuthority, EntryHold, EntryHolder, EntryWrite, FinalizeResult, Lease,
-    ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, RunClosing, RunRow, RunState,
-    SessionRow, SharedEntry, StartResult, StoredEvent, StoredRecord, WholeRun, node_key,
+    AgentSnapshot, CloseAuthority, EntryHold, EntryHolder, EntryTake, EntryWrite, FinalizeResult,
+    Lease, ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, RunClosing, RunRow,
+    RunState, SessionRow, SharedEntry, StartResult, StoredEvent, StoredRecord, WholeRun, node_key,
 };
 pub use postgres::PostgresStore;
 pub use replay::run_records;
@@ -210,19 +210,16 @@ pub trait Store: Send + Sync + 'static {
     /// since 1970), at most `limit` of them, and all expired snapshots and entries.
     fn prune(&self, before: u64, limit: usize) -> impl Future<Output = Result<PruneReport>> + Send;
 
-    /// Reads what nodes share under these keys, and the entries that those link to. What does not
-    /// exist or has expired is left out.
+    /// Reads what nodes share under these keys, and the entries that those link to. Of the entries
+    /// that nodes hold and that link to one of these keys, it reads two at most for each key: one of a
+    /// node that is alive, and one of a node that is not. What does not exist or has expired is left
+    /// out.
     fn entries(&self, keys: Vec<String>) -> impl Future<Output = Result<Vec<SharedEntry>>> + Send;
 
-    /// Takes an entry for a node, and makes these writes with it. An entry that does not exist is
-    /// created for `ttl` milliseconds. Returns its new version; `None`, and nothing is written, if it
-    /// has changed since it was read or a node that is alive holds it.
-    fn hold_entry(
-        &self,
-        hold: EntryHold,
-        ttl: u64,
-        writes: Vec<EntryWrite>,
-    ) -> impl Future<Output = Result<Option<u64>>> + Send;
+    /// Takes an entry for a node. An entry that does not exist is created. Returns its new version;
+    /// `None`, and nothing is written, if it has changed since it was read or a node that is alive
+    /// holds it.
+    fn hold_entry(&self, take: EntryTake) -> impl Future<Output = Result<Option<u64>>> + Send;
 
     /// Writes entries. With `hold`, only if the node still holds that entry, which it releases;
     /// returns whether it did.

@@ -298,6 +298,19 @@ pub struct EntryHold {
     pub version: u64,
 }
 
+/// An entry that a node takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryTake {
+    /// The entry, the node, and the version that was read.
+    pub hold: EntryHold,
+    /// How long the entry exists if it did not, in milliseconds.
+    pub ttl: u64,
+    /// Key of another entry: the link from now on. Who reads that key finds this entry, too.
+    pub link: Option<String>,
+    /// Writes that are made in the same step.
+    pub writes: Vec<EntryWrite>,
+}
+
 /// A write of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryWrite {

@@ -36,8 +36,8 @@ use self::{
     settings::PostgresSettings, shared::EntryColumns, token::AttemptToken,
 };
 use crate::{
-    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
-    ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent,
+    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryTake, EntryWrite, FinalizeResult,
+    Lease, ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent,
     RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry, StartResult, Store,
     StoreTotals, StoreWatch, StoredEvent, StoredRecord, WholeRun, check, clock, codec, event_draft,
     hub::WakeHub, limits,
@@ -222,15 +222,10 @@ impl Store for PostgresStore {
         Ok(retry!(self.try_entries(&keys)))
     }
 
-    async fn hold_entry(
-        &self,
-        hold: EntryHold,
-        ttl: u64,
-        writes: Vec<EntryWrite>,
-    ) -> Result<Option<u64>> {
-        check::entry_hold(&hold).and(check::entry_writes(&writes))?;
-        let (token, writes) = (AttemptToken::random(), EntryColumns::new(writes));
-        Ok(retry!(self.try_hold_entry(&hold, ttl, &writes, token)))
+    async fn hold_entry(&self, take: EntryTake) -> Result<Option<u64>> {
+        check::entry_take(&take)?;
+        let (token, writes) = (AttemptToken::random(), EntryColumns::new(take.writes.clone()));
+        Ok(retry!(self.try_hold_entry(&take, &writes, token)))
     }
 
     async fn write_entries(

@@ -33,8 +33,8 @@ use self::{
     writer::SqliteWriter,
 };
 use crate::{
-    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
-    ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent,
+    AgentSnapshot, ArchiveStore, CloseAuthority, EntryHold, EntryTake, EntryWrite, FinalizeResult,
+    Lease, ListFilter, ListPage, LogHead, NewRecord, NewRun, NewSession, PruneReport, RawEvent,
     RestoreItem, Result, RunClosing, RunRow, SessionRow, SharedEntry, StartResult, Store,
     StoreError, StoreTotals, StoreWatch, StoredEvent, StoredRecord, WholeRun, check, clock, codec,
     event_draft, event_draft::EventDraft, hub::WakeHub, limits,
@@ -276,15 +276,10 @@ impl Store for SqliteStore {
         self.read(move |connection| shared::entries(connection, &keys, clock::now())).await
     }
 
-    async fn hold_entry(
-        &self,
-        hold: EntryHold,
-        ttl: u64,
-        writes: Vec<EntryWrite>,
-    ) -> Result<Option<u64>> {
-        check::entry_hold(&hold).and(check::entry_writes(&writes))?;
+    async fn hold_entry(&self, take: EntryTake) -> Result<Option<u64>> {
+        check::entry_take(&take)?;
         let job = move |context: &mut writer_thread::WriteContext<'_>| {
-            shared::hold(context.connection, &hold, ttl, &writes, clock::now())
+            shared::hold(context.connection, &take, clock::now())
         };
         self.writer.write(0, job).await
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use foxwedge_run::{EventPayload, RunEvent, SharedId};
 use foxwedge_store::{
-    AgentSnapshot, AnyStore, CloseAuthority, EntryHold, EntryWrite, FinalizeResult, Lease,
-    ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, Result, RunClosing, RunRow,
-    SessionRow, SharedEntry, StartResult, Store, StoreError, StoreWatch, StoredEvent, StoredRecord,
-    WholeRun,
+    AgentSnapshot, AnyStore, CloseAuthority, EntryHold, EntryTake, EntryWrite, FinalizeResult,
+    Lease, ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, Result, RunClosing,
+    RunRow, SessionRow, SharedEntry, StartResult, Store, StoreError, StoreWatch, StoredEvent,
+    StoredRecord, WholeRun,
 };
 
 use crate::world::{Class, Fate, LogEntry, World};
@@ -188,13 +188,8 @@ impl Store for ObservedStore {
         forward!(self.entries(keys))
     }
 
-    async fn hold_entry(
-        &self,
-        hold: EntryHold,
-        ttl: u64,
-        writes: Vec<EntryWrite>,
-    ) -> Result<Option<u64>> {
-        forward!(self.hold_entry(hold, ttl, writes))
+    async fn hold_entry(&self, take: EntryTake) -> Result<Option<u64>> {
+        forward!(self.hold_entry(take))
     }
 
     async fn write_entries(

@@ -93,6 +93,42 @@ async fn a_conversation_goes_on_at_another_node() {
     assert_eq!((next.session(), next.match_kind()), (&id, SessionMatchKind::Reply));
 }
 
+/// Drops a guard, and waits until its node has released the session.
+async fn release(node: &GatewayCluster, guard: SessionGuard) {
+    let mut released = node.shared.released.subscribe();
+    let key = session_key(guard.session());
+    drop(guard);
+    while *released.recv().await.expect("a release") != *key {}
+}
+
+#[tokio::test]
+async fn conversations_with_the_same_opening_keep_their_sessions() {
+    let store = store().await;
+    let nodes = [join(&store, "one").await, join(&store, "two").await];
+    // Where the second of two requests is, which of them is released first, and where the conversation
+    // of the other goes on.
+    for case in 0..8_usize {
+        let (second, early, next) = (case & 1, case >> 1 & 1, case >> 2);
+        let opening = 100 * case as u128 + 1;
+        let query = chain(std::slice::from_ref(&opening));
+        let taken_at = [&nodes[0], &nodes[second]];
+        let mut guards = vec![acquire(taken_at[0], query).await, acquire(taken_at[1], query).await];
+        for (guard, reply) in guards.iter_mut().zip(1..) {
+            assert_eq!(guard.match_kind(), SessionMatchKind::New, "{case}");
+            guard.commit_reply(opening + reply, &[], None, None);
+        }
+        release(taken_at[early], guards.remove(early)).await;
+        let late = guards.pop().expect("the other");
+        let (id, reply) = (late.session().clone(), opening + 2 - early as u128);
+        let history = [opening, reply, opening + 10];
+        // It looks for its session before that is released.
+        let (found, ()) =
+            tokio::join!(acquire(&nodes[next], chain(&history)), async { drop(late) });
+        let expected = (&id, SessionMatchKind::Prefix);
+        assert_eq!((found.session(), found.match_kind()), expected, "{case}");
+    }
+}
+
 #[tokio::test]
 async fn a_session_of_a_node_that_is_gone_is_free() {
     let store = store().await;

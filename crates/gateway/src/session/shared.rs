@@ -5,7 +5,11 @@
 //! concern it. The node then takes the session's entry if it has not changed since. When the request
 //! has ended, the new state is written and the entry released, in one step.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use foxwedge_store::{EntryHold, EntryWrite, SharedEntry, node_key};
 use tokio::{sync::mpsc::UnboundedSender, time::Instant};
@@ -33,10 +37,9 @@ const MAX_DIGESTS: usize = 1_000;
 const REPLY_PATIENCE: Duration = Duration::from_secs(9);
 /// How long a request waits for a reply that it names and nobody knows.
 const NAME_PATIENCE: Duration = Duration::from_secs(2);
-/// The value of a digest after which a reply is in progress.
-const IN_PROGRESS: &[u8] = b"?";
 
-/// The entries that concern a request.
+/// The entries that concern a request. While a request is in progress, the entry of its session links
+/// to its last digest: several sessions may have requests with the same digests.
 pub(crate) struct SharedFacts(HashMap<String, SharedEntry>);
 
 /// What a node does with a request.
@@ -89,15 +92,13 @@ impl SharedFacts {
         Some((entry, serde_json::from_slice(&entry.value).ok()?))
     }
 
-    /// Whether a request of this session is in progress.
-    fn is_held(&self, key: &str) -> bool {
-        self.0.get(key).is_some_and(is_held)
-    }
-
-    /// Whether the node that has this session was killed.
-    fn is_orphaned(&self, key: &str) -> bool {
-        let holder = self.0.get(key).and_then(|entry| entry.holder.as_ref());
-        holder.is_some_and(|holder| !holder.is_alive)
+    /// The last digests of requests that are in progress, or that were when their node was killed.
+    fn open_digests(&self, is_alive: bool) -> impl Iterator<Item = (&str, &SharedEntry)> {
+        let has_holder = move |entry: &SharedEntry| {
+            entry.holder.as_ref().is_some_and(|holder| holder.is_alive == is_alive)
+        };
+        let open = self.0.values().filter(move |entry| has_holder(entry));
+        open.filter_map(|entry| Some((entry.link.as_deref()?, entry)))
     }
 
     /// The table of the sessions that concern a request.
@@ -125,16 +126,8 @@ impl SharedFacts {
             let Some(linked) = serial(&table, entry.link.as_deref()) else { continue };
             match key.split_once(' ') {
                 Some(("digest", digest)) => {
-                    let number = match entry.value == IN_PROGRESS {
-                        // The reply of a node that was killed, if there was one, was the newest.
-                        true if entry.link.as_ref().is_some_and(|key| self.is_orphaned(key)) => {
-                            table.session(linked).map(|session| session.newest)
-                        }
-                        true => None,
-                        false => {
-                            std::str::from_utf8(&entry.value).ok().and_then(|it| it.parse().ok())
-                        }
-                    };
+                    let number =
+                        std::str::from_utf8(&entry.value).ok().and_then(|it| it.parse().ok());
                     let digest = u64::from_str_radix(digest, 16).ok();
                     if let (Some(digest), Some(number)) = (digest, number) {
                         table.prefixes.put(digest, PrefixNode { session: linked, number });
@@ -154,11 +147,22 @@ impl SharedFacts {
                 Some(_) | None => {}
             }
         }
+        // The reply of a node that was killed, if there was one, was the newest.
+        for (key, entry) in self.open_digests(false).filter(|(key, _)| !self.0.contains_key(*key)) {
+            let digits = key.strip_prefix("digest ");
+            let digest = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            let session = serial(&table, Some(&entry.key));
+            if let (Some(digest), Some(session)) = (digest, session) {
+                let number = table.session(session).map_or(0, |session| session.newest);
+                table.prefixes.put(digest, PrefixNode { session, number });
+            }
+        }
         table
     }
 
     /// Whether the request seems to continue a reply that is still in progress: the longest known
     /// part of its history is a request and no reply, or nobody knows the reply that it names yet.
+    /// This is so until every session with that request is released: nothing shows which is its own.
     fn continues_in_progress(&self, query: &SessionQuery<'_>, waited: Duration) -> bool {
         match query.selector {
             SessionSelector::SessionId(_) => return false,
@@ -169,13 +173,14 @@ impl SharedFacts {
             SessionSelector::Name(_) | SessionSelector::CacheKey(_) | SessionSelector::None => {}
         }
         // The last digest is that of the request itself. A retry waits for the reply to it.
-        let own = usize::from(query.retry_mark != RetryMark::Retry);
-        let earlier = query.prefix_keys().skip(own).take(MAX_DIGESTS);
-        let newest = earlier.map(digest_entry_key).find_map(|key| self.0.get(&key));
-        let newest = newest.filter(|_| waited < REPLY_PATIENCE);
-        newest.is_some_and(|entry| {
-            entry.value == IN_PROGRESS && entry.link.as_ref().is_some_and(|key| self.is_held(key))
-        })
+        let is_retry = query.retry_mark == RetryMark::Retry
+            && self.0.contains_key(&reply_entry_key(query.fingerprint));
+        let earlier = query.prefix_keys().skip(usize::from(!is_retry)).take(MAX_DIGESTS);
+        let open: HashSet<&str> = self.open_digests(true).map(|(key, _)| key).collect();
+        let newest = earlier
+            .map(digest_entry_key)
+            .find(|key| self.0.contains_key(key) || open.contains(key.as_str()));
+        waited < REPLY_PATIENCE && newest.is_some_and(|key| !self.0.contains_key(&key))
     }
 }
 
@@ -245,18 +250,9 @@ impl SessionIndex {
         }
         let ttl = millis(config.session_ttl);
         let link = Some(key.clone());
-        let mut in_progress = Vec::new();
         let is_named = matches!(query.selector, SessionSelector::Name(_));
-        in_progress.extend(query.traits.opening.filter(|_| is_named).map(opening_key));
-        if let Some(digest) = query.chain.last() {
-            let key = digest_entry_key(digest_key(*digest));
-            let is_reply = facts.0.get(&key).is_some_and(|entry| entry.value != IN_PROGRESS);
-            in_progress.extend((!is_reply).then_some(key));
-        }
-        for key in &in_progress {
-            let (key, link) = (key.clone(), link.clone());
-            writes.push(EntryWrite { key, value: IN_PROGRESS.to_vec(), link, ttl });
-        }
+        let opening = query.traits.opening.filter(|_| is_named).map(opening_key);
+        writes.extend(opening.clone().map(|key| EntryWrite { key, value: Vec::new(), link, ttl }));
         let is_second = query.retry_mark == RetryMark::First
             && query.origin == RequestOrigin::Anonymous
             && (reply_node.is_some() || reply.is_some_and(|reply| reply.link.is_none()));
@@ -274,13 +270,14 @@ impl SessionIndex {
                 node: node.to_owned(),
                 version: entry.map_or(0, |entry| entry.version),
             },
+            last_digest: query.chain.last().map(|value| digest_entry_key(digest_key(*value))),
             writes,
             is_orphaned: entry.is_some_and(|entry| entry.holder.is_some()),
             session: SharedSession::of(session, node, now_ms),
             found,
             match_kind,
             forked_from,
-            in_progress,
+            opening,
             registers_reply: has_cache && !is_second,
             commits: Vec::new(),
             releases: None,

@@ -16,6 +16,8 @@ use crate::ordered_id::unix_millis;
 pub(crate) struct SharedClaim {
     pub(crate) id: Arc<str>,
     pub(crate) hold: EntryHold,
+    /// The digest that the request ends with.
+    pub(crate) last_digest: Option<String>,
     /// Written when the session is taken.
     pub(crate) writes: Vec<EntryWrite>,
     /// The state of the session as it was found.
@@ -25,8 +27,8 @@ pub(crate) struct SharedClaim {
     pub(super) session: SharedSession,
     pub(super) match_kind: SessionMatchKind,
     pub(super) forked_from: Option<Arc<str>>,
-    /// Entries that exist only while the request is in progress.
-    pub(super) in_progress: Vec<String>,
+    /// The entry that shows that the conversation is in progress.
+    pub(super) opening: Option<String>,
     pub(super) registers_reply: bool,
     /// Written when the session is released.
     pub(super) commits: Vec<EntryWrite>,
@@ -90,9 +92,8 @@ impl SharedClaim {
     /// Releases the session. `lost_reply`: the request that a reply was announced for without one.
     pub(super) fn release(mut self, lost_reply: Option<u128>, session_ttl: Duration) {
         let Some(releases) = self.releases.take() else { return };
-        let mut writes: Vec<EntryWrite> = self.in_progress.into_iter().map(removal).collect();
+        let mut writes: Vec<EntryWrite> = self.opening.into_iter().map(removal).collect();
         writes.extend(lost_reply.map(|it| removal(reply_entry_key(it))));
-        // After the removals: a reply may end where a request began.
         writes.extend(self.commits);
         self.session.at = unix_millis();
         let release = SharedRelease {

@@ -6,9 +6,10 @@ use super::failure::AttemptFailure;
 use crate::StoreError;
 
 /// All migrations. A released migration never changes.
-const STEPS: [(i32, &str, &str); 2] = [
+const STEPS: [(i32, &str, &str); 3] = [
     (1, "begin", include_str!("migrations/0001_begin.sql")),
     (2, "shared", include_str!("migrations/0002_shared.sql")),
+    (3, "held_links", include_str!("migrations/0003_held_links.sql")),
 ];
 
 /// Migrates a schema to the newest version. Concurrent migrations wait for each other.

@@ -7,7 +7,7 @@ use super::{
     row::{number, signed},
     token::AttemptToken,
 };
-use crate::{EntryHold, EntryHolder, EntryWrite, SharedEntry, model::NODE_PREFIX};
+use crate::{EntryHold, EntryHolder, EntryTake, EntryWrite, SharedEntry, model::NODE_PREFIX};
 
 /// Writes of entries, column by column and sorted by key, so that no two statements wait for each
 /// other.
@@ -63,7 +63,7 @@ macro_rules! write_columns {
 }
 
 impl PostgresStore {
-    /// Reads entries and those that they link to.
+    /// Reads entries, those that they link to, and held ones that link to them.
     pub(super) fn try_entries<'a>(&'a self, keys: &'a [String]) -> Attempt<'a, Vec<SharedEntry>> {
         Box::pin(async move {
             let client = self.pool.client().await?;
@@ -73,7 +73,15 @@ impl PostgresStore {
             FROM shared s
             WHERE s.expires > now_ms() AND s.key = ANY ($1::text[] || ARRAY (
                 SELECT l.link FROM shared l
-                WHERE l.key = ANY ($1) AND l.link IS NOT NULL AND l.expires > now_ms()))";
+                WHERE l.key = ANY ($1) AND l.link IS NOT NULL AND l.expires > now_ms())
+            || ARRAY (
+                SELECT (SELECT h.key FROM shared h
+                        WHERE h.link = linked.key AND h.holder IS NOT NULL AND h.expires > now_ms()
+                          AND wanted.alive = EXISTS (
+                              SELECT 1 FROM shared n
+                              WHERE n.key = $2 || h.holder AND n.expires > now_ms())
+                        LIMIT 1)
+                FROM unnest($1::text[]) AS linked (key), (VALUES (true), (false)) AS wanted (alive)))";
             let rows = query::rows(&client, sql, &[&keys, &NODE_PREFIX]).await?;
             let entry = |row: &tokio_postgres::Row| {
                 let (holder, is_alive): (Option<String>, bool) =
@@ -93,23 +101,23 @@ impl PostgresStore {
     /// Takes an entry. A repeated attempt finds the token of the first.
     pub(super) fn try_hold_entry<'a>(
         &'a self,
-        hold: &'a EntryHold,
-        ttl: u64,
+        take: &'a EntryTake,
         writes: &'a EntryColumns,
         token: AttemptToken,
     ) -> Attempt<'a, Option<u64>> {
         Box::pin(async move {
             let client = self.pool.client().await?;
+            let EntryTake { hold, ttl, link, .. } = take;
             let sql = concat!(
                 "
             WITH held AS (
-                INSERT INTO shared AS s (key, value, version, holder, token, expires)
-                SELECT $5, '', 1, $6, $8, now_ms() + $9
+                INSERT INTO shared AS s (key, value, link, version, holder, token, expires)
+                SELECT $5, '', $11, 1, $6, $8, now_ms() + $9
                 WHERE $7::bigint = 0
                       OR EXISTS (SELECT 1 FROM shared e WHERE e.key = $5 AND e.expires > now_ms())
                 ON CONFLICT (key) DO UPDATE SET
                     value = CASE WHEN s.expires > now_ms() THEN s.value ELSE '' END,
-                    link = CASE WHEN s.expires > now_ms() THEN s.link END,
+                    link = excluded.link,
                     version = s.version + 1, holder = excluded.holder, token = excluded.token,
                     expires = greatest(s.expires, excluded.expires)
                 WHERE (s.token = excluded.token AND s.holder = excluded.holder)
@@ -131,8 +139,9 @@ impl PostgresStore {
                 &hold.node,
                 &signed(hold.version),
                 &token.0,
-                &signed(ttl),
+                &signed(*ttl),
                 &NODE_PREFIX,
+                link,
             ];
             let held = query::row(&client, sql, values).await?;
             held.map(|row| number(&row, "version")).transpose()

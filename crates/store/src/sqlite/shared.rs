@@ -1,20 +1,23 @@
 //! Entries that nodes share, within a transaction.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     error::SqliteResult,
     row::{signed, unsigned},
 };
-use crate::{EntryHold, EntryHolder, EntryWrite, SharedEntry, model::NODE_PREFIX};
+use crate::{EntryHold, EntryHolder, EntryTake, EntryWrite, SharedEntry, model::NODE_PREFIX};
 
-/// Reads entries and those that they link to.
+/// Reads entries, those that they link to, and held ones that link to them.
 pub(super) fn entries(
     connection: &Connection,
     keys: &[String],
     now: u64,
 ) -> SqliteResult<Vec<SharedEntry>> {
-    let mut entries: Vec<SharedEntry> = Vec::new();
+    // First: what is released meanwhile is then read as it was left.
+    let mut entries = held_links(connection, keys, now)?;
     for key in keys {
         let Some(entry) = find(connection, key, now)? else { continue };
         let linked = entry.link.as_deref().map(|link| find(connection, link, now)).transpose()?;
@@ -30,11 +33,10 @@ pub(super) fn entries(
 /// Takes an entry. Returns its new version.
 pub(super) fn hold(
     connection: &Connection,
-    hold: &EntryHold,
-    ttl: u64,
-    writes: &[EntryWrite],
+    take: &EntryTake,
     now: u64,
 ) -> SqliteResult<Option<u64>> {
+    let EntryTake { hold, ttl, link, writes } = take;
     let found = find(connection, &hold.key, now)?;
     let is_held = found.as_ref().and_then(|entry| entry.holder.as_ref());
     if found.as_ref().map_or(0, |entry| entry.version) != hold.version
@@ -42,17 +44,17 @@ pub(super) fn hold(
     {
         return Ok(None);
     }
-    let expires = signed(now.saturating_add(ttl));
+    let expires = signed(now.saturating_add(*ttl));
     let version: i64 = connection
         .prepare_cached(
             "INSERT INTO shared (key, value, link, version, holder, expires)
-             VALUES (?1, x'', NULL, 1, ?2, ?3)
+             VALUES (?1, x'', ?5, 1, ?2, ?3)
              ON CONFLICT (key) DO UPDATE SET
-                 value = iif(expires > ?4, value, x''), link = iif(expires > ?4, link, NULL),
+                 value = iif(expires > ?4, value, x''), link = ?5,
                  version = version + 1, holder = ?2, expires = max(expires, ?3)
              RETURNING version",
         )?
-        .query_row(params![hold.key, hold.node, expires, signed(now)], |row| row.get(0))?;
+        .query_row(params![hold.key, hold.node, expires, signed(now), link], |row| row.get(0))?;
     write_all(connection, writes, now)?;
     Ok(Some(unsigned(version)))
 }
@@ -83,6 +85,30 @@ pub(super) fn write(
 pub(super) fn prune(connection: &Connection, now: u64) -> SqliteResult<()> {
     connection.prepare_cached("DELETE FROM shared WHERE expires <= ?1")?.execute([signed(now)])?;
     Ok(())
+}
+
+/// The held entries that link to one of these keys: for each key, one of a node that is alive, and one
+/// of a node that is not.
+fn held_links(
+    connection: &Connection,
+    keys: &[String],
+    now: u64,
+) -> SqliteResult<Vec<SharedEntry>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT key FROM shared WHERE holder IS NOT NULL AND link IS NOT NULL AND expires > ?1",
+    )?;
+    let held = statement.query_map([signed(now)], |row| row.get::<_, String>(0))?;
+    let (keys, mut seen) = (HashSet::<&String>::from_iter(keys), HashSet::new());
+    let mut entries = Vec::new();
+    for key in held {
+        let Some(entry) = find(connection, &key?, now)? else { continue };
+        let is_alive = entry.holder.as_ref().is_some_and(|holder| holder.is_alive);
+        let link = entry.link.clone().filter(|link| keys.contains(link));
+        if link.is_some_and(|link| seen.insert((link, is_alive))) {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
 }
 
 fn find(connection: &Connection, key: &str, now: u64) -> SqliteResult<Option<SharedEntry>> {

@@ -108,6 +108,7 @@ suite! {
         an_expired_entry_is_none
         one_node_holds_an_entry_at_a_time
         an_entry_of_a_node_that_is_gone_is_taken
+        a_held_entry_is_found_by_its_link
         writes_of_a_node_that_lost_its_entry_are_refused
         eight_nodes_take_an_entry_once
     }

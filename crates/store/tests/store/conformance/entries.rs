@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use foxwedge_store::{ArchiveStore, EntryHold, EntryWrite, SharedEntry, node_key};
+use foxwedge_store::{ArchiveStore, EntryHold, EntryTake, EntryWrite, SharedEntry, node_key};
 use tokio::task::JoinSet;
 
 use crate::sample::LONG;
@@ -28,7 +28,17 @@ async fn read(store: &impl ArchiveStore, keys: &[&str]) -> Vec<SharedEntry> {
 }
 
 async fn take(store: &impl ArchiveStore, node: &str, version: u64) -> Option<u64> {
-    store.hold_entry(hold(node, version), LONG, Vec::new()).await.expect("an answer")
+    take_with(store, node, version, Vec::new()).await
+}
+
+async fn take_with(
+    store: &impl ArchiveStore,
+    node: &str,
+    version: u64,
+    writes: Vec<EntryWrite>,
+) -> Option<u64> {
+    let take = EntryTake { hold: hold(node, version), ttl: LONG, link: None, writes };
+    store.hold_entry(take).await.expect("an answer")
 }
 
 /// The holder of the entry, and whether it is alive.
@@ -76,13 +86,11 @@ pub(crate) async fn one_node_holds_an_entry_at_a_time(store: Arc<impl ArchiveSto
     beat(&*store, "one", LONG).await;
     beat(&*store, "two", LONG).await;
     let beside = vec![write("beside", "1")];
-    let held = store.hold_entry(hold("one", 0), LONG, beside).await.expect("an answer");
-    let held = held.expect("it is free");
+    let held = take_with(&*store, "one", 0, beside).await.expect("it is free");
     assert_eq!(holder(&*store).await, Some(("one".to_owned(), true)));
     for version in [0, held] {
         let refused = vec![write("beside", "2")];
-        let again = store.hold_entry(hold("two", version), LONG, refused).await;
-        assert_eq!(again.expect("an answer"), None);
+        assert_eq!(take_with(&*store, "two", version, refused).await, None);
         assert_eq!(take(&*store, "one", version).await, None, "not even the same node");
     }
     assert_eq!(read(&*store, &["beside"]).await[0].value, b"1");
@@ -105,6 +113,39 @@ pub(crate) async fn an_entry_of_a_node_that_is_gone_is_taken(store: Arc<impl Arc
     let taken = take(&*store, "two", held).await.expect("its node is gone");
     assert_eq!(holder(&*store).await, Some(("two".to_owned(), true)));
     assert!(taken > held);
+}
+
+pub(crate) async fn a_held_entry_is_found_by_its_link(store: Arc<impl ArchiveStore>) {
+    beat(&*store, "one", LONG).await;
+    beat(&*store, "two", LONG).await;
+    let hold = |key: &str, node: &str, version| {
+        let (key, node) = (key.to_owned(), node.to_owned());
+        EntryHold { key, node, version }
+    };
+    let take = async |key, node| {
+        let link = Some("digest".to_owned());
+        let take = EntryTake { hold: hold(key, node, 0), ttl: LONG, link, writes: Vec::new() };
+        store.hold_entry(take).await.expect("an answer").expect("it is free")
+    };
+    let found = async || {
+        let entries = read(&*store, &["other", "digest"]).await.into_iter();
+        let alive = |entry: SharedEntry| entry.holder.is_some_and(|holder| holder.is_alive);
+        entries.map(|entry| (entry.key.clone(), alive(entry))).collect::<Vec<_>>()
+    };
+    let pair = |key: &str, is_alive| (key.to_owned(), is_alive);
+    let (a, b) = (take("a", "one").await, take("b", "one").await);
+    take("c", "two").await;
+    assert!(matches!(found().await.as_slice(), [(_, true)]), "one of them is enough");
+    // Whichever is released first, the others are found.
+    store.write_entries(Some(hold("b", "one", b)), Vec::new()).await.expect("released");
+    beat(&*store, "two", 0).await;
+    assert_eq!(found().await, [pair("a", true), pair("c", false)]);
+    store.write_entries(Some(hold("a", "one", a)), vec![write("a", "x")]).await.expect("released");
+    assert_eq!(found().await, [pair("c", false)]);
+    // An entry that is not held is found by its own key only.
+    let linked = EntryWrite { link: Some("other".to_owned()), ..write("d", "1") };
+    store.write_entries(None, vec![linked]).await.expect("written");
+    assert_eq!(found().await, [pair("c", false)]);
 }
 
 pub(crate) async fn writes_of_a_node_that_lost_its_entry_are_refused(
