@@ -223,6 +223,7 @@ impl GatewayCluster {
         let query = SharedGuardQuery {
             scope: query.scope,
             fingerprint: query.fingerprint,
+            retry_mark: query.retry_mark,
             origin: query.origin,
         };
         let shared = self.shared.clone();
@@ -252,9 +253,12 @@ impl ClusterShared {
             ttl: HOLD_MILLIS,
             link: claim.last_digest.take(),
             writes: std::mem::take(&mut claim.writes),
+            replaced: claim.replaced.take(),
         };
+        // Before the entry of its reply can be read: then retries find the reply here.
+        let Some(mut guard) = self.sessions.shared_guard(&query, claim) else { return Ok(None) };
         let Some(version) = self.store.hold_entry(take).await? else { return Ok(None) };
-        let guard = self.sessions.shared_guard(&query, claim, version, releases);
+        guard.hold_shared(&query, version, releases);
         if let Some(claim) = guard.shared_claim() {
             self.adopt_run(claim).await;
         }

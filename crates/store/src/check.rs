@@ -72,6 +72,7 @@ pub(crate) fn entry_hold(hold: &EntryHold) -> Result<()> {
 pub(crate) fn entry_take(take: &EntryTake) -> Result<()> {
     entry_hold(&take.hold)?;
     names([("link", &take.link)])?;
+    take.replaced.as_ref().map_or(Ok(()), |replaced| name("key", &replaced.key))?;
     entry_writes(&take.writes)
 }
 

@@ -50,9 +50,10 @@ pub use error::StoreError;
 pub use feed::{EventTextSource, FeedFollower, FeedItem, FeedRegistry, SseFrame};
 pub use hub::{StoreWake, StoreWatch};
 pub use model::{
-    AgentSnapshot, CloseAuthority, EntryHold, EntryHolder, EntryTake, EntryWrite, FinalizeResult,
-    Lease, ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport, RunClosing, RunRow,
-    RunState, SessionRow, SharedEntry, StartResult, StoredEvent, StoredRecord, WholeRun, node_key,
+    AgentSnapshot, CloseAuthority, EntryHold, EntryHolder, EntryTake, EntryVersion, EntryWrite,
+    FinalizeResult, Lease, ListFilter, ListPage, NewRecord, NewRun, NewSession, PruneReport,
+    RunClosing, RunRow, RunState, SessionRow, SharedEntry, StartResult, StoredEvent, StoredRecord,
+    WholeRun, node_key,
 };
 pub use postgres::PostgresStore;
 pub use replay::run_records;
@@ -217,8 +218,8 @@ pub trait Store: Send + Sync + 'static {
     fn entries(&self, keys: Vec<String>) -> impl Future<Output = Result<Vec<SharedEntry>>> + Send;
 
     /// Takes an entry for a node. An entry that does not exist is created. Returns its new version;
-    /// `None`, and nothing is written, if it has changed since it was read or a node that is alive
-    /// holds it.
+    /// `None`, and nothing is written, if it has changed since it was read, so has what a write
+    /// replaces, or a node that is alive holds it.
     fn hold_entry(&self, take: EntryTake) -> impl Future<Output = Result<Option<u64>>> + Send;
 
     /// Writes entries. With `hold`, only if the node still holds that entry, which it releases;

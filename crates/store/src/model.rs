@@ -309,6 +309,17 @@ pub struct EntryTake {
     pub link: Option<String>,
     /// Writes that are made in the same step.
     pub writes: Vec<EntryWrite>,
+    /// What one of the writes replaces, unless it may replace anything.
+    pub replaced: Option<EntryVersion>,
+}
+
+/// An entry as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryVersion {
+    /// The key.
+    pub key: String,
+    /// The version, 0 if there was none.
+    pub version: u64,
 }
 
 /// A write of an entry.

@@ -108,7 +108,7 @@ async fn conversations_with_the_same_opening_keep_their_sessions() {
     // Where the second of two requests is, which of them is released first, and where the conversation
     // of the other goes on.
     for case in 0..8_usize {
-        let (second, early, next) = (case & 1, case >> 1 & 1, case >> 2);
+        let (second, early, next) = (case & 1, (case >> 1) & 1, case >> 2);
         let opening = 100 * case as u128 + 1;
         let query = chain(std::slice::from_ref(&opening));
         let taken_at = [&nodes[0], &nodes[second]];
@@ -188,6 +188,56 @@ async fn a_retry_is_sent_to_the_node_that_has_the_reply() {
     drop(acquire(&two, chain(&[7])).await);
     let retry = SessionQuery { retry_mark: RetryMark::Retry, ..chain(&[7]) };
     drop(acquire(&one, retry).await);
+}
+
+/// Answers a request. Returns what became of it.
+async fn answer(node: &GatewayCluster, query: SessionQuery<'_>) -> String {
+    match node.claim(query, true).await.expect("an answer") {
+        SessionMatch::Acquired(mut guard) => {
+            guard.commit_reply(1_000, &[], None, Some(cached_reply()));
+            "sent".to_owned()
+        }
+        SessionMatch::Replay(reply) => String::from_utf8_lossy(&reply.body).into_owned(),
+        SessionMatch::Elsewhere(address) => address,
+        SessionMatch::Busy => "busy".to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn of_identical_requests_with_a_key_one_is_sent() {
+    let store = store().await;
+    let (one, two) = (join(&store, "one").await, join(&store, "two").await);
+    one.listen_at("127.0.0.1:4177".parse().expect("an address")).await;
+    two.listen_at("127.0.0.1:4178".parse().expect("an address")).await;
+    let keyed = |digests| SessionQuery {
+        retry_mark: RetryMark::Retry,
+        origin: RequestOrigin::Declared,
+        ..chain(digests)
+    };
+    let query = keyed(&[1]);
+    let (a, b, c, d) = tokio::join!(
+        answer(&one, query),
+        answer(&one, query),
+        answer(&one, query),
+        answer(&one, query)
+    );
+    let mut answers = [a, b, c, d];
+    answers.sort_unstable();
+    assert_eq!(answers, ["sent", "words", "words", "words"]);
+    // On two nodes: one of them sends it, and the other one lets that answer.
+    let query = keyed(&[7]);
+    let answers = tokio::join!(answer(&one, query), answer(&two, query));
+    let (loser, expected) = match &*answers.0 {
+        "sent" => (&two, ("sent", "127.0.0.1:4177")),
+        _ => (&one, ("127.0.0.1:4178", "sent")),
+    };
+    assert_eq!((&*answers.0, &*answers.1), expected);
+    // There, no reply is pending.
+    let again = loser.claim(query, false).await.expect("an answer");
+    assert!(matches!(again, SessionMatch::Acquired(_)), "{again:?}");
+    // Another key is another request.
+    let other = SessionQuery { fingerprint: 8, ..query };
+    assert!(matches!(one.claim(other, false).await, Ok(SessionMatch::Acquired(_))));
 }
 
 /// Says in the store that a live agent of its node belongs to a session, once that is released.

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use foxwedge_store::{EntryHold, EntryWrite, SharedEntry, node_key};
+use foxwedge_store::{EntryHold, EntryVersion, EntryWrite, SharedEntry, node_key};
 use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
 use super::{
@@ -201,27 +201,26 @@ impl SessionIndex {
     ) -> SharedPlan {
         let (now, now_ms, config) = (Instant::now(), unix_millis(), &self.0.config);
         let own_node = node_key(node);
-        let reply = facts.0.get(&reply_entry_key(query.fingerprint));
+        let reply_entry = reply_entry_key(query.fingerprint);
+        let reply = facts.0.get(&reply_entry);
         // The node that has the reply, if it is alive and the reply belongs to one request.
         let reply_node = reply.and_then(|reply| reply.link.as_deref());
         let reply_node = reply_node.filter(|key| **key == own_node || facts.0.contains_key(*key));
-        match (query.retry_mark, reply_node) {
-            (RetryMark::Retry, Some(key)) if key == own_node => {
-                let state = self.0.lock();
-                match state.replies.find(query.fingerprint, now, config.reply_ttl) {
-                    ReplayLookup::Ready(cached) => return SharedPlan::Replay(cached),
-                    ReplayLookup::Pending(_) => return SharedPlan::Wait,
-                    ReplayLookup::Missing => {}
-                }
+        let is_retry = query.retry_mark == RetryMark::Retry;
+        if is_retry {
+            let is_own = reply_node.is_some_and(|key| *key == own_node);
+            match self.0.lock().replies.find(query.fingerprint, now, config.reply_ttl) {
+                ReplayLookup::Ready(cached) if is_own => return SharedPlan::Replay(cached),
+                // Its entry may not be written yet.
+                ReplayLookup::Pending(_) => return SharedPlan::Wait,
+                ReplayLookup::Ready(_) | ReplayLookup::Missing => {}
             }
-            (RetryMark::Retry, Some(key)) if may_forward => {
-                let address = facts.0.get(key).map(|entry| &entry.value);
-                let address = address.and_then(|value| String::from_utf8(value.clone()).ok());
-                if let Some(address) = address.filter(|address| !address.is_empty()) {
-                    return SharedPlan::Forward(address);
-                }
+            let address = reply_node.filter(|_| may_forward && !is_own);
+            let address = address.and_then(|key| facts.0.get(key)).map(|entry| &entry.value);
+            let address = address.and_then(|value| String::from_utf8(value.clone()).ok());
+            if let Some(address) = address.filter(|address| !address.is_empty()) {
+                return SharedPlan::Forward(address);
             }
-            (RetryMark::Retry | RetryMark::First | RetryMark::Ignored, _) => {}
         }
         if facts.continues_in_progress(query, waited) {
             return SharedPlan::WaitForReply;
@@ -260,7 +259,7 @@ impl SessionIndex {
         if has_cache {
             // Without a node, a reply is that of two clients which sent the same.
             let link = (!is_second).then_some(own_node);
-            let key = reply_entry_key(query.fingerprint);
+            let key = reply_entry.clone();
             writes.push(EntryWrite { key, value: Vec::new(), link, ttl: millis(config.reply_ttl) });
         }
         SharedPlan::Take(Box::new(SharedClaim {
@@ -272,6 +271,10 @@ impl SessionIndex {
             },
             last_digest: query.chain.last().map(|value| digest_entry_key(digest_key(*value))),
             writes,
+            replaced: (has_cache && is_retry).then(|| EntryVersion {
+                key: reply_entry,
+                version: reply.map_or(0, |entry| entry.version),
+            }),
             is_orphaned: entry.is_some_and(|entry| entry.holder.is_some()),
             session: SharedSession::of(session, node, now_ms),
             found,
@@ -284,34 +287,39 @@ impl SessionIndex {
         }))
     }
 
-    /// The guard of a session that was taken.
+    /// The guard of a session that is about to be taken: it releases nothing before
+    /// [`SessionGuard::hold_shared`]. `None` for a retry of what this node has begun meanwhile.
     pub(crate) fn shared_guard(
         &self,
         query: &SharedGuardQuery,
-        mut claim: Box<SharedClaim>,
-        version: u64,
-        releases: UnboundedSender<SharedRelease>,
-    ) -> SessionGuard {
-        let config = &self.0.config;
-        claim.hold.version = version;
-        claim.releases = Some(releases);
+        claim: Box<SharedClaim>,
+    ) -> Option<SessionGuard> {
+        let SharedGuardQuery { fingerprint, origin, .. } = *query;
+        let (now, ttl) = (Instant::now(), self.0.config.reply_ttl);
         let expects_reply = claim.registers_reply && {
-            let (now, ttl) = (Instant::now(), config.reply_ttl);
-            self.0.lock().replies.expect_reply(query.fingerprint, query.origin, now, ttl)
+            let mut state = self.0.lock();
+            match state.replies.find(fingerprint, now, ttl) {
+                ReplayLookup::Pending(_) if query.retry_mark == RetryMark::Retry => return None,
+                // It is replaced once the session is taken, and not if it was written meanwhile.
+                ReplayLookup::Ready(_) => false,
+                ReplayLookup::Pending(_) | ReplayLookup::Missing => {
+                    state.replies.expect_reply(fingerprint, origin, now, ttl)
+                }
+            }
         };
-        SessionGuard {
+        Some(SessionGuard {
             shared: self.0.clone(),
             serial: 0,
             session: claim.id.clone(),
             match_kind: claim.match_kind,
             forked_from: claim.forked_from.clone(),
             scope: query.scope,
-            fingerprint: expects_reply.then_some(query.fingerprint),
-            origin: query.origin,
+            fingerprint: expects_reply.then_some(fingerprint),
+            origin,
             opening: None,
             is_new: !claim.session.used,
             claim: Some(claim),
-        }
+        })
     }
 
     /// Notes that an id was issued to an owner by another node.
@@ -330,11 +338,33 @@ impl SessionIndex {
     }
 }
 
+impl SessionGuard {
+    /// The session was taken: from now on the guard holds it.
+    pub(crate) fn hold_shared(
+        &mut self,
+        query: &SharedGuardQuery,
+        version: u64,
+        releases: UnboundedSender<SharedRelease>,
+    ) {
+        let Some(claim) = &mut self.claim else { return };
+        claim.hold.version = version;
+        claim.releases = Some(releases);
+        if claim.registers_reply && self.fingerprint.is_none() {
+            let SharedGuardQuery { fingerprint, origin, .. } = *query;
+            let (now, ttl) = (Instant::now(), self.shared.config.reply_ttl);
+            let mut state = self.shared.lock();
+            let expects_reply = state.replies.expect_reply(fingerprint, origin, now, ttl);
+            self.fingerprint = expects_reply.then_some(fingerprint);
+        }
+    }
+}
+
 /// What a guard needs to know of its request.
 #[derive(Clone, Copy)]
 pub(crate) struct SharedGuardQuery {
     pub(crate) scope: u128,
     pub(crate) fingerprint: u128,
+    pub(crate) retry_mark: RetryMark,
     pub(crate) origin: RequestOrigin,
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use foxwedge_store::{EntryHold, EntryWrite};
+use foxwedge_store::{EntryHold, EntryVersion, EntryWrite};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
@@ -20,6 +20,8 @@ pub(crate) struct SharedClaim {
     pub(crate) last_digest: Option<String>,
     /// Written when the session is taken.
     pub(crate) writes: Vec<EntryWrite>,
+    /// The entry of the reply, as it was read for a retry: of several, one is sent upstream.
+    pub(crate) replaced: Option<EntryVersion>,
     /// The state of the session as it was found.
     pub(crate) found: Option<SharedSession>,
     /// Whether the node that had the session was killed meanwhile.

@@ -44,12 +44,17 @@ impl EntryColumns {
     }
 }
 
-/// Writes the columns `$1` to `$4`, under a condition.
+/// Writes the columns `$1` to `$4`, under a condition, with a token where there is one.
 macro_rules! write_columns {
     ($condition:literal) => {
+        write_columns!($condition, "0")
+    };
+    ($condition:literal, $token:literal) => {
         concat!(
-            "INSERT INTO shared AS s (key, value, link, version, expires)
-             SELECT w.key, w.value, w.link, 1,
+            "INSERT INTO shared AS s (key, value, link, version, token, expires)
+             SELECT w.key, w.value, w.link, 1, ",
+            $token,
+            ",
                     CASE WHEN w.ttl = 0 THEN 0 ELSE now_ms() + w.ttl END
              FROM unnest($1::text[], $2::bytea[], $3::text[], $4::bigint[])
                   AS w (key, value, link, ttl)
@@ -57,7 +62,7 @@ macro_rules! write_columns {
             $condition,
             " ORDER BY w.key
              ON CONFLICT (key) DO UPDATE SET value = excluded.value, link = excluded.link,
-                 version = s.version + 1, expires = excluded.expires"
+                 version = s.version + 1, token = excluded.token, expires = excluded.expires"
         )
     };
 }
@@ -106,8 +111,8 @@ impl PostgresStore {
         token: AttemptToken,
     ) -> Attempt<'a, Option<u64>> {
         Box::pin(async move {
-            let client = self.pool.client().await?;
-            let EntryTake { hold, ttl, link, .. } = take;
+            let mut client = self.pool.client().await?;
+            let EntryTake { hold, ttl, link, replaced, .. } = take;
             let sql = concat!(
                 "
             WITH held AS (
@@ -127,9 +132,14 @@ impl PostgresStore {
                            WHERE n.key = $10 || s.holder AND n.expires > now_ms())))
                 RETURNING version
             ), written AS (",
-                write_columns!("EXISTS (SELECT 1 FROM held)"),
-                ") SELECT version FROM held"
+                write_columns!("EXISTS (SELECT 1 FROM held)", "$8"),
+                " WHERE s.key IS DISTINCT FROM $12 OR s.token = excluded.token
+                     OR CASE WHEN s.expires > now_ms() THEN s.version ELSE 0 END = $13
+                 RETURNING 1
+            ) SELECT version, (SELECT count(*) FROM written) AS written FROM held"
             );
+            let key = replaced.as_ref().map(|replaced| &replaced.key);
+            let version = signed(replaced.as_ref().map_or(0, |replaced| replaced.version));
             let values: query::SqlValues<'_> = &[
                 &writes.keys,
                 &writes.values,
@@ -142,9 +152,22 @@ impl PostgresStore {
                 &signed(*ttl),
                 &NODE_PREFIX,
                 link,
+                &key,
+                &version,
             ];
-            let held = query::row(&client, sql, values).await?;
-            held.map(|row| number(&row, "version")).transpose()
+            if replaced.is_none() {
+                let held = query::row(&client, sql, values).await?;
+                return held.map(|row| number(&row, "version")).transpose();
+            }
+            // Another node may be writing what was read as replaced: then all of this is undone.
+            let transaction = client.transaction().await?;
+            let Some(held) = query::row(&transaction, sql, values).await? else { return Ok(None) };
+            if number(&held, "written")? < writes.keys.len() as u64 {
+                return Ok(None);
+            }
+            // A repeated attempt finds the tokens.
+            transaction.commit().await?;
+            Ok(Some(number(&held, "version")?))
         })
     }
 

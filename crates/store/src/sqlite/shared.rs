@@ -36,11 +36,16 @@ pub(super) fn hold(
     take: &EntryTake,
     now: u64,
 ) -> SqliteResult<Option<u64>> {
-    let EntryTake { hold, ttl, link, writes } = take;
+    let EntryTake { hold, ttl, link, writes, replaced } = take;
     let found = find(connection, &hold.key, now)?;
     let is_held = found.as_ref().and_then(|entry| entry.holder.as_ref());
     if found.as_ref().map_or(0, |entry| entry.version) != hold.version
         || is_held.is_some_and(|holder| holder.is_alive)
+    {
+        return Ok(None);
+    }
+    if let Some(replaced) = replaced
+        && find(connection, &replaced.key, now)?.map_or(0, |it| it.version) != replaced.version
     {
         return Ok(None);
     }

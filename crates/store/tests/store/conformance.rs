@@ -111,6 +111,7 @@ suite! {
         a_held_entry_is_found_by_its_link
         writes_of_a_node_that_lost_its_entry_are_refused
         eight_nodes_take_an_entry_once
+        one_of_eight_nodes_replaces_what_all_have_read
     }
     ends {
         an_end_is_recorded_with_its_events_and_records

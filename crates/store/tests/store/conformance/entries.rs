@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use foxwedge_store::{ArchiveStore, EntryHold, EntryTake, EntryWrite, SharedEntry, node_key};
+use foxwedge_store::{
+    ArchiveStore, EntryHold, EntryTake, EntryVersion, EntryWrite, SharedEntry, node_key,
+};
 use tokio::task::JoinSet;
 
 use crate::sample::LONG;
@@ -37,7 +39,8 @@ async fn take_with(
     version: u64,
     writes: Vec<EntryWrite>,
 ) -> Option<u64> {
-    let take = EntryTake { hold: hold(node, version), ttl: LONG, link: None, writes };
+    let take =
+        EntryTake { hold: hold(node, version), ttl: LONG, link: None, writes, replaced: None };
     store.hold_entry(take).await.expect("an answer")
 }
 
@@ -124,7 +127,8 @@ pub(crate) async fn a_held_entry_is_found_by_its_link(store: Arc<impl ArchiveSto
     };
     let take = async |key, node| {
         let link = Some("digest".to_owned());
-        let take = EntryTake { hold: hold(key, node, 0), ttl: LONG, link, writes: Vec::new() };
+        let (hold, writes) = (hold(key, node, 0), Vec::new());
+        let take = EntryTake { hold, ttl: LONG, link, writes, replaced: None };
         store.hold_entry(take).await.expect("an answer").expect("it is free")
     };
     let found = async || {
@@ -177,5 +181,43 @@ pub(crate) async fn eight_nodes_take_an_entry_once(store: Arc<impl ArchiveStore>
         let held: Vec<(String, u64)> = work.join_all().await.into_iter().flatten().collect();
         let [(node, held)] = held.as_slice() else { panic!("{held:?}") };
         store.write_entries(Some(hold(node, *held)), Vec::new()).await.expect("released");
+    }
+}
+
+pub(crate) async fn one_of_eight_nodes_replaces_what_all_have_read(store: Arc<impl ArchiveStore>) {
+    for (round, version) in [(0, 0), (1, 1), (2, 0)] {
+        if round == 2 {
+            let removed = EntryWrite { ttl: 0, ..write("reply", "") };
+            store.write_entries(None, vec![removed]).await.expect("removed");
+        }
+        let session = move |node: &str| format!("session-{round}-{node}");
+        let mut work = JoinSet::new();
+        for node in 0..8 {
+            let store = store.clone();
+            work.spawn(async move {
+                let node = format!("node-{node}");
+                beat(&*store, &node, LONG).await;
+                let take = EntryTake {
+                    hold: EntryHold { key: session(&node), node: node.clone(), version: 0 },
+                    ttl: LONG,
+                    link: None,
+                    writes: vec![write("beside", &node), write("reply", &node)],
+                    replaced: Some(EntryVersion { key: "reply".to_owned(), version }),
+                };
+                (store.hold_entry(take).await.expect("an answer").is_some(), node)
+            });
+        }
+        let answers = work.join_all().await;
+        let winners: Vec<&String> =
+            answers.iter().filter(|(is_taken, _)| *is_taken).map(|(_, node)| node).collect();
+        let [winner] = winners.as_slice() else { panic!("{round}: {answers:?}") };
+        for entry in read(&*store, &["beside", "reply"]).await {
+            assert_eq!(entry.value, winner.as_bytes(), "{round}");
+        }
+        // The others have written nothing.
+        for (is_taken, node) in &answers {
+            let found = read(&*store, &[&session(node)]).await;
+            assert_eq!(found.len(), usize::from(*is_taken), "{round}: {node}");
+        }
     }
 }
