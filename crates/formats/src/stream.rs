@@ -30,6 +30,15 @@ pub struct StreamLimits {
     pub held: usize,
 }
 
+/// The settings of a caller that hold its [`StreamLimits`]: errors name them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamLimitSettings {
+    /// The setting for one frame.
+    pub frame: &'static str,
+    /// The setting for all buffered data.
+    pub held: &'static str,
+}
+
 impl Default for StreamLimits {
     fn default() -> StreamLimits {
         StreamLimits { frame: 16 << 20, held: 64 << 20 }

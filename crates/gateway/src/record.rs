@@ -121,6 +121,8 @@ pub enum ReplyCompletion {
     Failed,
     /// It was cut off.
     Cut,
+    /// It was passed on as it came, and an event of it cannot be read.
+    Unread,
 }
 
 impl GatewayRecorder {

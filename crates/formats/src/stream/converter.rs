@@ -3,7 +3,7 @@
 use foxwedge_core::Format;
 
 use super::{
-    StreamLimits,
+    StreamLimitSettings, StreamLimits,
     collect::{CollectedReply, StreamCollector},
     free_text::FreeTextCalls,
     read::StreamReader,
@@ -28,6 +28,7 @@ pub struct StreamConverter {
     output: ConverterOutput,
     /// Why the stream cannot be read any further.
     error: Option<StreamError>,
+    limit_settings: Option<StreamLimitSettings>,
 }
 
 /// Options of a stream conversion.
@@ -39,6 +40,8 @@ pub struct StreamOptions {
     pub usage: bool,
     /// Memory limits.
     pub limits: StreamLimits,
+    /// The settings that an error names if a memory limit is exceeded.
+    pub limit_settings: Option<StreamLimitSettings>,
     /// Defaults for a reply without id, model or time. There is no clock here, and some formats do
     /// not name the model.
     pub head: ReplyHead<'static>,
@@ -58,6 +61,7 @@ impl Default for StreamOptions {
             seed: String::new(),
             usage: true,
             limits: StreamLimits::default(),
+            limit_settings: None,
             head: ReplyHead::default(),
             model: None,
             reply_id: None,
@@ -86,6 +90,7 @@ impl StreamConverter {
         StreamConverter {
             framer: StreamFramer::new(from, options.limits.frame),
             reader: StreamReader::new(from),
+            limit_settings: options.limit_settings,
             output: ConverterOutput::new(Some(from), to, options),
             error: None,
         }
@@ -165,7 +170,7 @@ impl StreamConverter {
         if let Some(error) = &self.error {
             return Err(error.clone());
         }
-        let StreamConverter { framer, reader, output, error } = self;
+        let StreamConverter { framer, reader, output, error, limit_settings } = self;
         let read = bytes(framer, &mut |frame| {
             let at = frame.at;
             reader.read_frame(frame, &mut SequencerSink { output, targets })?;
@@ -173,7 +178,17 @@ impl StreamConverter {
         });
         read.inspect_err(|read_error| {
             *error = Some(read_error.clone());
-            let message = read_error.to_string().into();
+            let message = match (read_error, limit_settings) {
+                (StreamError::TooLarge { most, .. }, Some(settings)) => {
+                    let is_frame = *most == output.limits.frame;
+                    let setting = if is_frame { settings.frame } else { settings.held };
+                    format!("{read_error}: raise `{setting}`")
+                }
+                (StreamError::TooLarge { .. } | StreamError::Malformed { .. }, _) => {
+                    read_error.to_string()
+                }
+            };
+            let message = message.into();
             let failure = ProviderError { kind: ProviderErrorKind::Server, message, code: None };
             output.accept_event(StreamEvent::Failed(failure), targets);
         })
@@ -218,8 +233,17 @@ struct OutputTargets<'w, 'e> {
 
 impl ConverterOutput {
     fn new(from: Option<Format>, to: Format, options: StreamOptions) -> ConverterOutput {
-        let StreamOptions { seed, usage, limits, head, model, reply_id, .. } = options;
-        let StreamOptions { renamed_tools: names, free_text_tools, .. } = options;
+        let StreamOptions {
+            seed,
+            usage,
+            limits,
+            limit_settings: _,
+            head,
+            model,
+            reply_id,
+            renamed_tools: names,
+            free_text_tools,
+        } = options;
         let sequencer = EventSequencer::new(to, &seed, head).with_names(names);
         let sequencer = match reply_id {
             Some(id) => sequencer.with_reply_id(id),

@@ -162,6 +162,7 @@ impl RequestRecording {
             ReplyCompletion::Complete => self.reply.outcome(),
             ReplyCompletion::Failed => RequestOutcome::failed(self.reply.error_code()),
             ReplyCompletion::Cut => RequestOutcome::failed("upstream_cut"),
+            ReplyCompletion::Unread => RequestOutcome::failed("upstream_unreadable"),
         };
         self.close(outcome, tip);
     }

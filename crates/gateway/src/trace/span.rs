@@ -207,6 +207,7 @@ impl Drop for OpenChatSpan {
             (Some(ReplyCompletion::Complete), _) => ("completed", None),
             (Some(ReplyCompletion::Failed), 0) => ("failed", Some("provider_error".to_owned())),
             (Some(ReplyCompletion::Cut), _) => ("failed", Some("cut_off".to_owned())),
+            (Some(ReplyCompletion::Unread), _) => ("failed", Some("unreadable".to_owned())),
             (None, 0) => ("stopped", None),
             (Some(ReplyCompletion::Failed) | None, status) => ("failed", Some(status.to_string())),
         };

@@ -157,6 +157,7 @@ async fn a_disconnect_is_no_error_and_a_failure_is_one() {
         drop(tracer.start_span(&headers, "p", "gone"));
         tracer.start_span(&headers, "p", "refused").set_failure(429);
         tracer.start_span(&headers, "p", "cut").set_completion(ReplyCompletion::Cut);
+        tracer.start_span(&headers, "p", "unread").set_completion(ReplyCompletion::Unread);
         tracer.start_span(&headers, "p", "failed").set_completion(ReplyCompletion::Failed);
     })
     .await;
@@ -173,6 +174,7 @@ async fn a_disconnect_is_no_error_and_a_failure_is_one() {
             (Some("chat gone"), None, None),
             (Some("chat refused"), Some(2), Some("429")),
             (Some("chat cut"), Some(2), Some("cut_off")),
+            (Some("chat unread"), Some(2), Some("unreadable")),
             (Some("chat failed"), Some(2), Some("provider_error")),
         ]
     );

@@ -244,3 +244,114 @@ async fn a_body_that_nests_deeper_than_configured_is_refused() {
     assert_eq!(deep.status, 400, "{}", deep.body);
     assert!(deep.body.contains("nested deeper than 6 levels"), "{}", deep.body);
 }
+
+/// Streams that are whole, each with one event that the gateway cannot read.
+fn unreadable_streams() -> Vec<(&'static str, GatewayEndpoint, String)> {
+    let large = "A".repeat(5 << 20);
+    let event = |data: Value| format!("data: {data}\n\n");
+    let named = |data: Value| {
+        format!("event: {}\n{}", data["type"].as_str().expect("a type"), event(data.clone()))
+    };
+    let part = |part: Value, more: Value| {
+        let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": [part]}});
+        if more.is_string() {
+            candidate["finishReason"] = more;
+        }
+        event(json!({"candidates": [candidate]}))
+    };
+    let image = json!({"inlineData": {"mimeType": "image/png", "data": large}});
+    let gemini = part(json!({"text": "a"}), Value::Null)
+        + &part(image, Value::Null)
+        + &part(json!({"text": "b"}), json!("STOP"));
+    let chunk = |delta: Value, end: Value, more: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": end});
+        let mut chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1,
+            "model": "m", "choices": [choice]});
+        if !more.is_null() {
+            chunk["usage"] = more;
+        }
+        event(chunk)
+    };
+    let chat = |odd: String| {
+        chunk(json!({"content": "a"}), Value::Null, Value::Null)
+            + &odd
+            + &chunk(json!({}), json!("stop"), Value::Null)
+            + "data: [DONE]\n\n"
+    };
+    let delta =
+        |delta: Value| named(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "content": [], "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let block = json!({"type": "text", "text": ""});
+    let anthropic = named(json!({"type": "message_start", "message": message}))
+        + &named(json!({"type": "content_block_start", "index": 0, "content_block": block}))
+        + &delta(json!({"type": "text_delta", "text": "a"}))
+        + &delta(json!({"type": "citations_delta", "citation": null}))
+        + &named(json!({"type": "content_block_stop", "index": 0}))
+        + &named(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 2}}))
+        + &named(json!({"type": "message_stop"}));
+    let response = |status: &str| {
+        json!({"id": "resp_1", "object": "response", "model": "m",
+        "status": status, "output": []})
+    };
+    let responses = named(json!({"type": "response.created", "sequence_number": 0,
+            "response": response("in_progress")}))
+        + &named(json!({"type": "response.image_generation_call.partial_image",
+            "sequence_number": 1, "output_index": 0, "partial_image_b64": large}))
+        + &named(json!({"type": "response.completed", "sequence_number": 2,
+            "response": response("completed")}));
+    let odd_chunks = [
+        chunk(json!({"content": large}), Value::Null, Value::Null),
+        chunk(json!({}), Value::Null, json!("none")),
+        chunk(json!({"content": "b"}), json!(0), Value::Null),
+        chunk(json!({"reasoning": {"text": "b"}}), Value::Null, Value::Null),
+        "data: ping\n\n".to_owned(),
+    ];
+    let mut streams = vec![
+        ("gemini", GatewayEndpoint::StreamGenerateContent, gemini),
+        ("anthropic", GatewayEndpoint::Messages, anthropic),
+        ("openai", GatewayEndpoint::Responses, responses),
+    ];
+    let chats = odd_chunks.map(|odd| ("openai-compatible", GatewayEndpoint::Chat, chat(odd)));
+    streams.extend(chats);
+    streams
+}
+
+#[tokio::test]
+async fn a_whole_stream_with_an_unreadable_event_passes_byte_for_byte() {
+    for (kind, endpoint, stream) in unreadable_streams() {
+        let provider = CloudProvider::start(vec![CannedReply::stream(&stream)]).await;
+        let engine = engine(&upstream(&provider, kind, "", "")).await;
+        let reply = ask(&engine, endpoint, &hello(endpoint)).await;
+        let tail = |text: &str| text[text.len().saturating_sub(500)..].to_owned();
+        assert!(reply.body == stream, "{kind}: {}", tail(&reply.body));
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_too_long_to_convert_names_the_setting() {
+    let (kind, _, stream) = unreadable_streams().remove(0);
+    let provider = CloudProvider::start(vec![CannedReply::stream(&stream)]).await;
+    let engine = engine(&upstream(&provider, kind, "", "")).await;
+    let reply = ask(&engine, GatewayEndpoint::Chat, &hello(GatewayEndpoint::Chat)).await;
+    assert!(reply.body.contains("raise `limits.stream_event`"), "{}", reply.body);
+}
+
+/// A streamed request with one message.
+fn hello(endpoint: GatewayEndpoint) -> Value {
+    let message = json!({"role": "user", "content": "hi"});
+    match endpoint {
+        GatewayEndpoint::Responses | GatewayEndpoint::Interactions => {
+            json!({"model": "m", "stream": true, "input": [message]})
+        }
+        GatewayEndpoint::GenerateContent
+        | GatewayEndpoint::StreamGenerateContent
+        | GatewayEndpoint::GeminiCountTokens => {
+            json!({"model": "m", "contents": [{"role": "user", "parts": [{"text": "hi"}]}]})
+        }
+        GatewayEndpoint::Chat | GatewayEndpoint::Messages | GatewayEndpoint::CountTokens => {
+            json!({"model": "m", "stream": true, "max_tokens": 9, "messages": [message]})
+        }
+    }
+}

@@ -13,8 +13,8 @@ use foxwedge_core::Format;
 use foxwedge_formats::{
     digest,
     stream::{
-        CollectedEnding, CollectedReply, StreamConverter, StreamLimits, StreamOptions,
-        StreamWatcher, event::ReplyHead,
+        CollectedEnding, CollectedReply, StreamConverter, StreamLimitSettings, StreamLimits,
+        StreamOptions, StreamWatcher, event::ReplyHead,
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -58,6 +58,15 @@ enum RelayMode {
     Forward(Option<Box<StreamWatcher>>),
     /// Converted to another format.
     Convert(Box<StreamConverter>),
+}
+
+/// How the body of the upstream's reply ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BodyEnd {
+    /// As HTTP ends it.
+    Clean,
+    /// With an error of the transport.
+    Broken,
 }
 
 impl ResponseRelay {
@@ -142,16 +151,27 @@ impl ResponseRelay {
         out
     }
 
+    fn end(&mut self, body_end: BodyEnd) -> Bytes {
+        let rest = self.flush_repair();
+        let end = self.finish(body_end);
+        if rest.is_empty() { end } else { [rest, end].concat().into() }
+    }
+
     /// Handles the end of the upstream's reply, successful or not. Returns the remaining bytes.
-    fn finish(&mut self) -> Bytes {
+    fn finish(&mut self, body_end: BodyEnd) -> Bytes {
         let Some(mut work) = self.in_flight.take() else { return Bytes::new() };
         let recording = &mut work.recording;
         let mut out = Vec::new();
+        let mut is_unread = false;
         let collection = match &mut self.mode {
             RelayMode::Forward(watcher) => {
                 let observed =
                     watcher.take().map(|it| it.finish(&mut |event| recording.record_event(event)));
-                observed.map(|observed| observed.collection)
+                observed.map(|observed| {
+                    // The watcher stopped at an event, but the client got all of them.
+                    is_unread = observed.error.is_some() && body_end == BodyEnd::Clean;
+                    observed.collection
+                })
             }
             RelayMode::Convert(converter) => {
                 let _ =
@@ -163,6 +183,7 @@ impl ResponseRelay {
         let completion = match ending {
             Some(CollectedEnding::Complete) => ReplyCompletion::Complete,
             Some(CollectedEnding::Failed(_)) => ReplyCompletion::Failed,
+            Some(CollectedEnding::Truncated) if is_unread => ReplyCompletion::Unread,
             Some(CollectedEnding::Truncated) | None => ReplyCompletion::Cut,
         };
         if completion == ReplyCompletion::Failed {
@@ -201,7 +222,13 @@ impl ResponseRelay {
                 let cached = body.map(|body| CachedReply { status: StatusCode::OK, headers, body });
                 Some(work.commit_reply(tip, reply.id.as_deref(), cached))
             }
-            (_, ReplyCompletion::Complete | ReplyCompletion::Failed | ReplyCompletion::Cut) => None,
+            (
+                _,
+                ReplyCompletion::Complete
+                | ReplyCompletion::Failed
+                | ReplyCompletion::Cut
+                | ReplyCompletion::Unread,
+            ) => None,
         };
         work.recording.finish(completion, tip);
     }
@@ -227,11 +254,8 @@ impl BodyStream for ResponseRelay {
             let out = match self.incoming.poll_next(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(bytes))) => self.relay_bytes(bytes),
-                Poll::Ready(Some(Err(_)) | None) => {
-                    let rest = self.flush_repair();
-                    let end = self.finish();
-                    if rest.is_empty() { end } else { [rest, end].concat().into() }
-                }
+                Poll::Ready(Some(Err(_))) => self.end(BodyEnd::Broken),
+                Poll::Ready(None) => self.end(BodyEnd::Clean),
             };
             if !out.is_empty() {
                 return Poll::Ready(Some(Ok(out)));
@@ -271,6 +295,10 @@ fn converter_options(
         seed: request.id.to_string(),
         usage: prepared.include_usage,
         limits,
+        limit_settings: Some(StreamLimitSettings {
+            frame: "limits.stream_event",
+            held: "limits.whole_reply",
+        }),
         head: ReplyHead { created: Some(unix_seconds()), ..ReplyHead::default() },
         model: Some(prepared.requested_model.to_string()),
         reply_id: prepared.reply_id.as_deref().map(str::to_owned),

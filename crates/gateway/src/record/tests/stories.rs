@@ -33,7 +33,7 @@ async fn calls_results_and_the_final_text_are_one_run() {
 #[tokio::test]
 async fn every_ending_has_its_outcome() {
     type Scenario = fn(&Bench);
-    let table: [(&str, Scenario, &[&str]); 18] = [
+    let table: [(&str, Scenario, &[&str]); 19] = [
         ("a text", |bench| whole(bench.begin("s", &[], ""), "hi", &[], 1), &["completed"]),
         ("nothing", |bench| whole(bench.begin("s", &[], ""), "", &[], 1), &["no_text"]),
         ("only space", |bench| whole(bench.begin("s", &[], ""), " \n", &[], 1), &["no_text"]),
@@ -128,6 +128,15 @@ async fn every_ending_has_its_outcome() {
                 recording.finish(ReplyCompletion::Cut, None);
             },
             &["failed (upstream_cut)"],
+        ),
+        (
+            "an event of it cannot be read",
+            |bench| {
+                let mut recording = bench.begin("s", &[], "");
+                reply(&mut recording, "hi", &[]);
+                recording.finish(ReplyCompletion::Unread, None);
+            },
+            &["failed (upstream_unreadable)"],
         ),
         (
             "it fails on the way",
