@@ -41,6 +41,7 @@ use crate::{
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::{UpstreamTransport, http::HttpClient};
 use identity::RequestIdentity;
+pub(crate) use prepare::OWN_RESPONSE_PREFIX;
 use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
 pub(crate) use reply_in_flight::ReplyInFlight;

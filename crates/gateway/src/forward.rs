@@ -1,5 +1,5 @@
 //! Endpoints of providers that are forwarded as they are: embeddings, moderations, audio, images,
-//! files, batches. Nothing is checked, converted, repaired, retried or recorded.
+//! files, batches, stored responses. Nothing is checked, converted, repaired, retried or recorded.
 
 use std::{
     borrow::Cow,
@@ -24,7 +24,7 @@ use crate::{
     body::BodyStream,
     config::{GatewayConfig, ModelRoute, TokenScope},
     error,
-    exchange::unreachable_error,
+    exchange::{OWN_RESPONSE_PREFIX, unreachable_error},
     response_body::ResponseBody,
 };
 
@@ -40,9 +40,21 @@ const STORAGE_PATHS: [&str; 4] =
 const GEMINI_METHODS: [&str; 4] =
     ["embedContent", "batchEmbedContents", "predict", "predictLongRunning"];
 
+/// Methods of a stored response.
+const RESPONSE_METHODS: [&str; 2] = ["cancel", "input_items"];
+
 /// Whether a path is forwarded.
 pub(crate) fn is_forwarded(path: &str) -> bool {
-    gemini_method(path).is_some() || is_known(path)
+    gemini_method(path).is_some() || response_id(path).is_some() || is_known(path)
+}
+
+/// The id of a path of stored responses. `input_tokens` and `compact` stand in its place.
+fn response_id(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix("/v1/responses/")?;
+    let (id, method) = rest.split_once('/').map_or((rest, None), |(id, it)| (id, Some(it)));
+    let is_plain = !id.is_empty() && !id.contains('%') && id != ".." && id != ".";
+    let is_known = method.is_none_or(|method| RESPONSE_METHODS.contains(&method));
+    (is_plain && is_known).then_some(id)
 }
 
 /// The model and the method of a path of Gemini that is forwarded.
@@ -76,6 +88,9 @@ pub(crate) async fn forward(
     let (config, client) = engine.config_and_client();
     let path = parts.uri.path();
     let format = path_format(path, &parts.headers);
+    if response_id(path).is_some_and(|id| id.starts_with(OWN_RESPONSE_PREFIX)) {
+        return Err(response_not_stored());
+    }
     let model = find_model(&parts.headers, &body);
     let mut upstream_path = Cow::Borrowed(path.strip_prefix("/v1").unwrap_or(path));
     let (upstream, upstream_model, body) = match (gemini_method(path), &model) {
@@ -93,13 +108,13 @@ pub(crate) async fn forward(
             (route.upstream.clone(), Some(name.to_owned()), renamed_body(&body, model, &route))
         }
         (None, None) => {
-            let upstream = default_upstream(&config, format).ok_or_else(no_endpoint)?;
+            let upstream = default_upstream(&config, format).ok_or_else(|| no_endpoint(format))?;
             (upstream, None, body.clone())
         }
     };
     summary.upstream = Some(upstream.name.clone());
     if !supports(&upstream, format) {
-        return Err(no_endpoint());
+        return Err(no_endpoint(format));
     }
     check_storage(path, &upstream, principal)?;
     let request = ForwardedRequest {
@@ -108,7 +123,8 @@ pub(crate) async fn forward(
         path: &upstream_path,
         query: parts.uri.query(),
         format,
-        model: upstream_model.as_deref(),
+        // Paths of responses name no model, on no platform.
+        model: upstream_model.as_deref().filter(|_| format != Format::OpenaiResponses),
         headers: &parts.headers,
         client_key: principal.caller.client_key.as_ref(),
     };
@@ -140,6 +156,9 @@ impl BodyStream for ForwardedBody {
 fn path_format(path: &str, headers: &HeaderMap) -> Format {
     if gemini_method(path).is_some() {
         return Format::Gemini;
+    }
+    if response_id(path).is_some() {
+        return Format::OpenaiResponses;
     }
     let is_anthropic = path.starts_with("/v1/messages/")
         || (is_under(path, "/v1/files") && headers.contains_key("anthropic-version"));
@@ -178,9 +197,26 @@ fn check_storage(
     Err(ApiError::new(ApiErrorKind::Permission, "shared_storage", message))
 }
 
-fn no_endpoint() -> ApiError {
-    let message = "no upstream has this endpoint";
+fn no_endpoint(format: Format) -> ApiError {
+    let message = match format {
+        Format::OpenaiResponses => {
+            "no upstream has this endpoint: it needs an upstream with `openai-responses` in its \
+             `formats`, of the model if the request names one"
+        }
+        Format::OpenaiChat
+        | Format::Anthropic
+        | Format::Gemini
+        | Format::GeminiInteractions
+        | Format::Bedrock => "no upstream has this endpoint",
+    };
     ApiError::new(ApiErrorKind::NotFound, "no_endpoint", message)
+}
+
+/// The error for a response that an upstream of another API has made.
+fn response_not_stored() -> ApiError {
+    let message = "this response is not stored: its model has an upstream of another API; send its \
+                   id as `previous_response_id`, or the whole conversation as `input`";
+    ApiError::new(ApiErrorKind::NotFound, "response_not_stored", message).at("response_id")
 }
 
 /// A model that a body names: its name, and where it is written.
@@ -249,6 +285,11 @@ mod tests {
             "/v1/files/f-1/content",
             "/v1/messages/batches/b-1/results",
             "/v1beta/models/gemini-embedding-001:embedContent",
+            "/v1/responses/resp_1",
+            "/v1/responses/resp_1/cancel",
+            "/v1/responses/resp_1/input_items",
+            "/v1/responses/input_tokens",
+            "/v1/responses/compact",
         ] {
             assert!(is_forwarded(path), "{path}");
         }
@@ -263,6 +304,14 @@ mod tests {
             "/v1beta/models/a/b:embedContent",
             "/v1beta/models/..:embedContent",
             "/v1beta/models/g:generateContent",
+            "/v1/responses",
+            "/v1/responses/",
+            "/v1/responses/..",
+            "/v1/responses/%2e%2e",
+            "/v1/responses//cancel",
+            "/v1/responses/resp_1/",
+            "/v1/responses/resp_1/else",
+            "/v1/responses/resp_1/cancel/x",
         ] {
             assert!(!is_forwarded(path), "{path}");
         }

@@ -82,7 +82,9 @@ impl CloudPlatform {
     /// Whether it has the endpoints beside chats of a provider's API.
     pub fn forwards(&self, format: Format) -> bool {
         match self {
-            CloudPlatform::Azure { .. } => format == Format::OpenaiChat,
+            CloudPlatform::Azure { .. } => {
+                matches!(format, Format::OpenaiChat | Format::OpenaiResponses)
+            }
             CloudPlatform::Vertex => format == Format::Gemini,
             CloudPlatform::Bedrock => false,
         }

@@ -31,6 +31,8 @@ mod tests {
             "/v1/messages/batches",
             "/v1/messages/batches/{id}",
             "/v1/messages/batches/{id}/results",
+            "/v1/responses/{id}",
+            "/v1/responses/{id}/input_items",
             "/v1/models/{model}",
             "/v1/sessions",
             "/v1/sessions/{id}",
@@ -83,6 +85,9 @@ mod tests {
             "/v1/uploads",
             "/v1/batches",
             "/v1/batches/{id}/cancel",
+            "/v1/responses/{id}/cancel",
+            "/v1/responses/input_tokens",
+            "/v1/responses/compact",
             "/v1/messages/batches",
             "/v1/messages/batches/{id}/cancel",
             "/v1/runs/{id}/stop",
@@ -96,7 +101,7 @@ mod tests {
             "/v1/console/sessions/{id}/undo",
         ];
         let posts = posts.map(|path| (Method::POST, path.to_owned()));
-        let deletes = ["/v1/files/{id}", "/v1/messages/batches/{id}"];
+        let deletes = ["/v1/files/{id}", "/v1/messages/batches/{id}", "/v1/responses/{id}"];
         let deletes = deletes.map(|path| (Method::DELETE, path.to_owned()));
         endpoints.into_iter().chain(others).chain(posts).chain(deletes).collect()
     }

@@ -26,6 +26,9 @@ use crate::{
 };
 use foxwedge_upstream::{UpstreamTransport, send::UpstreamOperation};
 
+/// Begins the ids of responses that upstreams of other APIs have made. No provider uses it.
+pub(crate) const OWN_RESPONSE_PREFIX: &str = "resp_fox";
+
 /// A request with its route and its guarded body.
 pub(super) struct RoutedRequest {
     pub(super) route: Arc<ModelRoute>,
@@ -199,7 +202,7 @@ fn prepare_body(
         identity,
         // Ids of other APIs repeat in other conversations, and clients refer to these.
         reply_id: (from == Format::OpenaiResponses && format != from)
-            .then(|| OrderedId::next().with_prefix("resp_")),
+            .then(|| OrderedId::next().with_prefix(OWN_RESPONSE_PREFIX)),
         is_fallback: false,
         referable_body: ((!stored_upstream || storage != ResponseStorage::Stored)
             && from == Format::OpenaiResponses

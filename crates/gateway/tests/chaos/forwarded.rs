@@ -73,6 +73,20 @@ async fn embeddings_audio_and_files_pass_unchanged() {
     assert!(answer.body.contains("GET /v1/messages/batches/b-1 HTTP/1.1"), "{answer:?}");
     assert!(answer.body.contains("anthropic-version: "), "{answer:?}");
 
+    // Stored responses are those of the upstream with that API.
+    for path in ["resp_1?stream=true", "resp_1/input_items", "resp_1/cancel"] {
+        let answer = send(to, get(&format!("/v1/responses/{path}"), "")).await;
+        assert!(answer.body.contains(&format!("GET /v1/responses/{path} HTTP/1.1")), "{answer:?}");
+    }
+    let input = r#"{"model":"responses-1","input":"hi"}"#;
+    for path in ["input_tokens", "compact"] {
+        let answer = send(to, post(&format!("/v1/responses/{path}"), "", input)).await;
+        assert!(answer.body.contains(&format!("POST /v1/responses/{path} HTTP/1.1")), "{answer:?}");
+        assert!(answer.body.contains(input), "{answer:?}");
+    }
+    let asked = "foxwedge_upstream_requests_total{upstream=\"responses\",status=\"2xx\"}";
+    assert_eq!(gateway.count(asked).await, "5");
+
     let refused = |answer: Answer, status: u16, code: &str| {
         assert_eq!(answer.status, status, "{answer:?}");
         assert!(answer.body.contains(code), "{answer:?}");
@@ -84,6 +98,10 @@ async fn embeddings_audio_and_files_pass_unchanged() {
         let body = format!(r#"{{"input":"a","model":"{model}"}}"#);
         refused(send(to, post("/v1/embeddings", "", body)).await, 404, "no_endpoint");
     }
+    let chat = r#"{"model":"chat-1","input":"hi"}"#;
+    refused(send(to, post("/v1/responses/input_tokens", "", chat)).await, 404, "openai-responses");
+    let own = "/v1/responses/resp_fox0123456789abcdef0123456789abcdef";
+    refused(send(to, get(own, "")).await, 404, "response_not_stored");
     let long = "x".repeat(70_000);
     refused(send(to, post("/v1/embeddings", "", long)).await, 413, "body_too_large");
     refused(send(to, get("/v1/files/elsewhere", "")).await, 502, "upstream_redirect");

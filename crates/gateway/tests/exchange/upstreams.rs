@@ -64,7 +64,7 @@ async fn equal_reply_ids_of_an_upstream_never_mix_conversations() {
             let body = json!({"model": "m", "stream": stream, "input": format!("I am {name}")});
             let response = respond(&engine, body).await;
             let id = response["id"].as_str().expect("an id").to_owned();
-            assert!(id.starts_with("resp_"), "{id}");
+            assert!(id.starts_with("resp_fox"), "{id}");
             let item = response["output"][0]["id"].clone();
             ids.push((name, id, item));
         }
