@@ -18,7 +18,8 @@ use foxwedge_json::{
 pub struct DocumentFrame {
     /// The whole document.
     pub document: Span,
-    /// The list with its brackets. `None` if a string replaces it.
+    /// The list with its brackets. `None` if a string replaces it, or if what the server stores is
+    /// the whole input.
     pub list: Option<Span>,
     /// The document is an object around the list.
     pub object: bool,
@@ -138,8 +139,12 @@ fn read_request<'a>(
         outline_field(reader, key, shape, value);
         Ok(())
     })?;
-    let Some(list) = found else {
-        return Err(ScanError::new(0, format!("the document has no `{}`", list_key(format))));
+    let list = match found {
+        Some(list) => list,
+        None if format == Format::OpenaiResponses && envelope.has_stored_input() => None,
+        None => {
+            return Err(ScanError::new(0, format!("the document has no `{}`", list_key(format))));
+        }
     };
     let body = reader.builder.body_mut();
     body.model = envelope.model_name(reader.source);

@@ -25,6 +25,8 @@ pub struct RequestEnvelope<'a> {
     /// Responses: the stored conversation that this request belongs to. Empty if the field has an
     /// unknown shape.
     pub conversation: Option<Cow<'a, str>>,
+    /// Responses: the request names a stored prompt.
+    pub prompt: bool,
     /// Anthropic: the request continues a thread of messages stored on the server.
     pub thread: bool,
     /// Whether the provider stores the response.
@@ -59,6 +61,12 @@ impl<'a> RequestEnvelope<'a> {
         scan.string().ok()?.non_empty_text(source)
     }
 
+    /// Responses: whether the conversation, or its beginning, is stored on the server. Such a request
+    /// needs no input.
+    pub(crate) fn has_stored_input(&self) -> bool {
+        self.prompt || self.conversation.is_some() || self.previous_response.is_some()
+    }
+
     /// Whether earlier messages are stored on the server and not in the request.
     pub fn is_stateful(&self) -> bool {
         self.previous_response.is_some() || self.conversation.is_some() || self.thread
@@ -91,6 +99,10 @@ impl<'a> RequestEnvelope<'a> {
                 self.previous_response = read_non_empty(scan, source)?;
             }
             b"conversation" => self.conversation = read_conversation(scan)?,
+            b"prompt" if format == Format::OpenaiResponses => {
+                self.prompt = scan.shape()? != JsonShape::Null;
+                scan.skip()?;
+            }
             b"thread" => {
                 let value = scan.skip()?;
                 self.thread = field_text(source, value, "type").as_deref() == Some("continue");

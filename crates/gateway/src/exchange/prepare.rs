@@ -147,7 +147,7 @@ fn prepare_body(
         from == format && matches!(route.upstream.transport, UpstreamTransport::Network(_));
     let storage = active.response_storage(&route.upstream.name);
     if !stored_upstream {
-        refuse_stateful(envelope, from)?;
+        refuse_stateful(&reading, from)?;
     }
     let is_ours = references == References::ByGateway || storage == ResponseStorage::NotStored;
     if references != References::Resolved && (!stored_upstream || is_ours) {
@@ -246,7 +246,16 @@ fn refuse_foreign(envelope: &RequestEnvelope<'_>) -> Result<(), ApiError> {
 
 /// Rejects state that only some providers store. Clients that get this error send the whole
 /// conversation again.
-fn refuse_stateful(envelope: &RequestEnvelope<'_>, from: Format) -> Result<(), ApiError> {
+fn refuse_stateful(reading: &OutlinedDocument<'_>, from: Format) -> Result<(), ApiError> {
+    let envelope = &reading.envelope;
+    let has_input = reading.frame.list.is_some() || envelope.input.is_some();
+    if envelope.prompt && !has_input && envelope.previous_response.is_none() {
+        let message = "the stored prompt is not known to this model's upstream: send the \
+                       conversation as `input`";
+        return Err(
+            ApiError::new(ApiErrorKind::InvalidRequest, "prompt_unsupported", message).at("prompt")
+        );
+    }
     let interaction = envelope.previous_response.as_deref();
     if let Some(id) = interaction.filter(|_| from == Format::GeminiInteractions) {
         let message = format!(

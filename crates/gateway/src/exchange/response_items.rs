@@ -63,7 +63,8 @@ impl ResponseItemCache {
         let mut input = match body.get_mut("input").map(Value::take) {
             Some(Value::Array(items)) => items,
             Some(Value::String(text)) => vec![json!({ "role": "user", "content": text })],
-            _ => return Ok(None),
+            None => Vec::new(),
+            Some(_) => return Ok(None),
         };
         // An item of the list is a message of the draft.
         let items = input.iter_mut().zip(messages).filter(|(_, message)| is_reference(message));
@@ -113,7 +114,8 @@ impl ResponseItemCache {
         match request["input"].take() {
             Value::Array(input) => items.extend(input),
             Value::String(text) => items.push(json!({ "role": "user", "content": text })),
-            _ => return,
+            Value::Null => {}
+            Value::Object(_) | Value::Bool(_) | Value::Number(_) => return,
         }
         items.extend(output.iter().cloned());
         self.put(owner, "reply", id, &Value::Array(items).to_string());

@@ -132,6 +132,16 @@ async fn server_side_state_is_refused_and_never_repaired() {
                    "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "A"}]}]}),
             "thread_unsupported_request",
         ),
+        (
+            GatewayEndpoint::Responses,
+            json!({"model": "m", "prompt": {"id": "pmpt_1"}}),
+            "prompt_unsupported",
+        ),
+        (
+            GatewayEndpoint::Responses,
+            json!({"model": "m", "previous_response_id": "resp_1"}),
+            "previous_response_not_found",
+        ),
     ];
     for (endpoint, body, code) in table {
         let reply = ask(&engine, endpoint, &body).await;

@@ -81,6 +81,24 @@ async fn equal_reply_ids_of_an_upstream_never_mix_conversations() {
     }
 }
 
+#[tokio::test]
+async fn a_response_whose_input_is_stored_passes_unchanged() {
+    let response = json!({"id": "resp_2", "object": "response", "model": "m",
+        "status": "completed", "output": []});
+    for (key, value) in [
+        ("prompt", json!({"id": "pmpt_1"})),
+        ("conversation", json!("conv_1")),
+        ("previous_response_id", json!("resp_1")),
+    ] {
+        let reply = CannedReply::json(200, &response.to_string());
+        let provider = CloudProvider::start(vec![reply]).await;
+        let engine = engine(&upstream(&provider, "openai", "", "")).await;
+        let body = json!({"model": "m", key: value});
+        respond(&engine, body.clone()).await;
+        assert_eq!(provider.next().await.body, body);
+    }
+}
+
 /// A history with a call, as another model made it.
 fn with_call(id: &str) -> Value {
     json!({"model": "m", "messages": [

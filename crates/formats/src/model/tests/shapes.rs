@@ -107,6 +107,30 @@ fn what_cannot_be_read_is_an_error_with_its_place() {
     );
 }
 
+#[test]
+fn a_response_with_stored_input_needs_no_list() {
+    let table = [
+        (r#"{"prompt":{"id":"pmpt_1"}}"#, true),
+        (r#"{"model":"m","conversation":"conv_1"}"#, true),
+        (r#"{"conversation":{"id":"conv_1"}}"#, true),
+        (r#"{"previous_response_id":"resp_1","stream":true}"#, true),
+        (r#"{"model":"m"}"#, false),
+        (r#"{"prompt":null,"conversation":null,"previous_response_id":null}"#, false),
+        (r#"{"previous_response_id":""}"#, false),
+    ];
+    for (text, is_read) in table {
+        let history = decode(text, Format::OpenaiResponses);
+        assert_eq!(history.map(|it| it.messages.len()).ok(), is_read.then_some(0), "{text}");
+        assert!(decode(text, Format::OpenaiChat).is_err(), "{text}");
+        if is_read {
+            let reading = crate::read(text, Format::OpenaiResponses, Default::default());
+            let reading = reading.expect("a request");
+            let options = CheckOptions::for_profile(Profile::for_format(Format::OpenaiResponses));
+            assert_eq!(reading.fix(&options).0.to_string(), text);
+        }
+    }
+}
+
 /// Variants of a document: each value in turn is replaced by values of other types.
 fn spoiled(text: &str) -> Vec<String> {
     fn walk(value: &Value, path: &mut Vec<String>, paths: &mut Vec<String>) {
