@@ -241,6 +241,7 @@ impl BedrockStreamWriter {
         // A stream has only five exceptions.
         let name = match error.kind {
             ProviderErrorKind::InvalidRequest
+            | ProviderErrorKind::ContextOverflow
             | ProviderErrorKind::Authentication
             | ProviderErrorKind::Permission
             | ProviderErrorKind::NotFound

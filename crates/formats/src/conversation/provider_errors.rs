@@ -7,9 +7,10 @@ mod error_names;
 
 use std::borrow::Cow;
 
-use foxwedge_core::Format;
+use foxwedge_core::{Format, is_context_overflow};
 
 use super::{JsonText, ProviderError, ProviderErrorKind, decode::read_text};
+pub(crate) use error_names::CONTEXT_OVERFLOW;
 use error_names::{ErrorNameRow, ErrorNameUse, name_table};
 use foxwedge_json::{JsonObject, JsonValue, escape_into};
 
@@ -31,14 +32,39 @@ pub(crate) fn read<'a>(format: Format, error: &JsonObject<'_, 'a>) -> ProviderEr
         .find_map(|name| error_kind(format, &name))
         .or_else(|| kind_of_status(error.count("code")?))
         .unwrap_or(ProviderErrorKind::Server);
-    ProviderError {
+    recognize_overflow(ProviderError {
         kind,
         message: read_text(error.get_any(&["message", "Message"])).unwrap_or_default(),
         code: names()
             .next()
             .or_else(|| Some(error.get("code")?.number()?.into()))
             .map(JsonText::from),
+    })
+}
+
+/// Most providers say only in the message that the conversation exceeds the context window.
+pub(crate) fn recognize_overflow(error: ProviderError<'_>) -> ProviderError<'_> {
+    let kind = match error.kind {
+        ProviderErrorKind::InvalidRequest
+        | ProviderErrorKind::TooLarge
+        | ProviderErrorKind::Server
+            if is_context_overflow(beginning(&error.message)) =>
+        {
+            ProviderErrorKind::ContextOverflow
+        }
+        kind => kind,
+    };
+    ProviderError { kind, ..error }
+}
+
+/// The part of a message in which a reason is looked for.
+fn beginning(message: &str) -> &str {
+    const MAX_BYTES: usize = 2 << 10;
+    let mut end = MAX_BYTES.min(message.len());
+    while !message.is_char_boundary(end) {
+        end -= 1;
     }
+    message.get(..end).unwrap_or_default()
 }
 
 /// Reads an error object whose name is given elsewhere.
@@ -48,11 +74,11 @@ pub(crate) fn read_named<'a>(
     error: &JsonObject<'_, 'a>,
 ) -> ProviderError<'a> {
     let parsed = read(format, error);
-    ProviderError {
+    recognize_overflow(ProviderError {
         kind: error_kind(format, &code).unwrap_or(parsed.kind),
         code: Some(code),
         ..parsed
-    }
+    })
 }
 
 /// Appends the whole body of an error response.
@@ -65,6 +91,9 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
         Format::Bedrock => ("{\"message\":\"", "\"}"),
     };
     out.push_str(head);
+    if format == Format::Anthropic && error.kind == ProviderErrorKind::ContextOverflow {
+        write_overflow_prefix(&error.message, out);
+    }
     error.message.write_unquoted(out);
     out.push_str("\",\"");
     match format {
@@ -73,6 +102,9 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
             out.push_str(name);
             out.push_str("\",\"param\":null,\"code\":");
             match &error.code {
+                _ if error.kind == ProviderErrorKind::ContextOverflow => {
+                    JsonText::from(CONTEXT_OVERFLOW).write(out);
+                }
                 Some(code) if **code != *name => code.write(out),
                 _ => out.push_str("null"),
             }
@@ -96,6 +128,16 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
     out.push_str(tail);
 }
 
+/// Clients of Anthropic recognize a conversation that is too long by this beginning.
+fn write_overflow_prefix(message: &str, out: &mut String) {
+    const PREFIX: &str = "prompt is too long";
+    let head = message.get(..PREFIX.len());
+    if !head.is_some_and(|head| head.eq_ignore_ascii_case(PREFIX)) {
+        out.push_str(PREFIX);
+        out.push_str(": ");
+    }
+}
+
 /// A format's name for the error.
 pub(crate) fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
     let table = name_table(format);
@@ -111,18 +153,23 @@ pub(crate) fn error_name(format: Format, error: &ProviderError<'_>) -> &'static 
 
 /// The kind of error for a format's error name.
 pub(crate) fn error_kind(format: Format, name: &str) -> Option<ProviderErrorKind> {
-    let same = |row: &&ErrorNameRow| match format {
+    name_table(format).iter().find(|row| is_name(format, row, name)).map(|row| row.1)
+}
+
+fn is_name(format: Format, row: &ErrorNameRow, name: &str) -> bool {
+    match format {
         // Streams use the same names in lower case.
         Format::Bedrock | Format::GeminiInteractions => row.0.eq_ignore_ascii_case(name),
-        _ => row.0 == name,
-    };
-    name_table(format).iter().find(same).map(|row| row.1)
+        Format::OpenaiChat | Format::OpenaiResponses | Format::Anthropic | Format::Gemini => {
+            row.0 == name
+        }
+    }
 }
 
 /// The HTTP status for the kind of error.
 pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
     match kind {
-        ProviderErrorKind::InvalidRequest => 400,
+        ProviderErrorKind::InvalidRequest | ProviderErrorKind::ContextOverflow => 400,
         // Google and Amazon have no separate status for this.
         ProviderErrorKind::TooLarge
             if matches!(format, Format::Gemini | Format::GeminiInteractions | Format::Bedrock) =>
@@ -146,7 +193,11 @@ pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
 /// Whether the provider's error name is more specific than the format's.
 fn loses_name(format: Format, error: &ProviderError<'_>) -> bool {
     let plain = |code: &JsonText<'_>| {
-        Format::ALL.into_iter().any(|format| error_kind(format, code) == Some(error.kind))
+        let is_plain =
+            |format, row: &ErrorNameRow| is_name(format, row, code) && row.1 == error.kind;
+        Format::ALL
+            .into_iter()
+            .any(|format| name_table(format).iter().any(|row| is_plain(format, row)))
             || code.parse::<u16>().is_ok()
     };
     let free = matches!(format, Format::OpenaiChat | Format::OpenaiResponses);

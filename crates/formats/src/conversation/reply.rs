@@ -93,6 +93,8 @@ pub struct ProviderError<'a> {
 pub enum ProviderErrorKind {
     /// The request is invalid.
     InvalidRequest,
+    /// The conversation exceeds the context window of the model.
+    ContextOverflow,
     /// Missing or wrong credentials.
     Authentication,
     /// The credentials lack permission.

@@ -51,7 +51,7 @@ impl ChatEventReader {
                     let mut provider_error = provider_errors::read(WIRE, root);
                     provider_error.message =
                         decode::read_text(Some(error)).unwrap_or(provider_error.message);
-                    emitter.fail(provider_error);
+                    emitter.fail(provider_errors::recognize_overflow(provider_error));
                 }
             }
             return Ok(());

@@ -13,6 +13,7 @@ use super::WIRE;
 use crate::{
     conversation::{
         JsonText, LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
+        provider_errors::CONTEXT_OVERFLOW,
         response::{item_id, reply_id},
     },
     event::{
@@ -468,6 +469,7 @@ fn error_code<'f>(from: Option<Format>, error: &'f ProviderError<'_>) -> JsonTex
     };
     match (error.code.as_ref().filter(known), error.kind) {
         (Some(code), _) => borrowed_text(code),
+        (None, ProviderErrorKind::ContextOverflow) => CONTEXT_OVERFLOW.into(),
         (None, ProviderErrorKind::RateLimit) => "rate_limit_exceeded".into(),
         (None, ProviderErrorKind::InvalidRequest | ProviderErrorKind::TooLarge) => {
             "invalid_prompt".into()

@@ -234,6 +234,7 @@ fn convert_error(
         return None;
     };
     failure.kind = match status.as_u16() {
+        _ if failure.kind == ProviderErrorKind::ContextOverflow => failure.kind,
         401 => ProviderErrorKind::Authentication,
         403 => ProviderErrorKind::Permission,
         404 => ProviderErrorKind::NotFound,
@@ -248,6 +249,7 @@ fn convert_error(
     let status = match failure.kind {
         // Google reports an invalid key as an invalid request.
         ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
+        ProviderErrorKind::ContextOverflow => StatusCode::BAD_REQUEST,
         _ => status,
     };
     if failure.kind == ProviderErrorKind::Overloaded

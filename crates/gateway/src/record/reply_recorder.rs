@@ -164,6 +164,7 @@ impl ReplyRecorder {
         match self.provider_error {
             None => "upstream_failed",
             Some(ProviderErrorKind::InvalidRequest) => "upstream_request",
+            Some(ProviderErrorKind::ContextOverflow) => "context_length_exceeded",
             Some(ProviderErrorKind::Authentication) => "upstream_credentials",
             Some(ProviderErrorKind::Permission) => "upstream_permission",
             Some(ProviderErrorKind::NotFound) => "upstream_not_found",

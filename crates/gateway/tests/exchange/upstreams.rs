@@ -210,6 +210,22 @@ async fn an_overloaded_anthropic_is_a_server_error_for_clients_of_openai() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_too_long_has_the_code_that_clients_look_for() {
+    let text = "prompt is too long: 5 tokens > 4 maximum";
+    let error =
+        json!({"type": "error", "error": {"type": "invalid_request_error", "message": text}});
+    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses] {
+        let reply = CannedReply::json(400, &error.to_string());
+        let provider = CloudProvider::start(vec![reply]).await;
+        let engine = engine(&upstream(&provider, "anthropic", "attempts = 1", "")).await;
+        let reply = ask(&engine, endpoint, &hello(endpoint)).await;
+        assert_eq!(reply.status, 400, "{}", reply.body);
+        assert_eq!(reply.json()["error"]["code"], "context_length_exceeded", "{}", reply.body);
+        assert_eq!(reply.json()["error"]["message"], text);
+    }
+}
+
+#[tokio::test]
 async fn replies_are_asked_for_without_compression_and_a_compressed_one_is_an_error() {
     let compressed = || CannedReply {
         headers: "content-encoding: gzip\r\n",

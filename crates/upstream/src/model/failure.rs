@@ -62,6 +62,7 @@ pub(super) fn refusal_error(
 pub(super) fn stream_error(failure: &ProviderError<'_>, upstream: &UpstreamConfig) -> ModelError {
     let code = match failure.kind {
         _ if is_overflow(&failure.message) => "overflow",
+        ProviderErrorKind::ContextOverflow => "overflow",
         _ if failure.code.as_deref().is_some_and(is_overflow) => "overflow",
         ProviderErrorKind::TooLarge if is_rate_limit(&failure.message) => "cut",
         ProviderErrorKind::TooLarge => "overflow",
@@ -89,6 +90,7 @@ pub(super) fn is_retryable(failure: &ProviderError<'_>) -> bool {
         | ProviderErrorKind::Timeout
         | ProviderErrorKind::Server => true,
         ProviderErrorKind::InvalidRequest
+        | ProviderErrorKind::ContextOverflow
         | ProviderErrorKind::Authentication
         | ProviderErrorKind::Permission
         | ProviderErrorKind::NotFound

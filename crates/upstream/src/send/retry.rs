@@ -269,7 +269,9 @@ fn failure_of(body: &[u8], format: Format) -> Option<ProviderErrorKind> {
 /// The status of an error that came without one.
 pub fn embedded_status(kind: ProviderErrorKind) -> StatusCode {
     match kind {
-        ProviderErrorKind::InvalidRequest => StatusCode::BAD_REQUEST,
+        ProviderErrorKind::InvalidRequest | ProviderErrorKind::ContextOverflow => {
+            StatusCode::BAD_REQUEST
+        }
         ProviderErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
         ProviderErrorKind::Permission => StatusCode::FORBIDDEN,

@@ -25,8 +25,12 @@ pub(crate) fn name_table(format: Format) -> &'static [ErrorNameRow] {
     }
 }
 
-const OPENAI: [ErrorNameRow; 37] = [
+/// OpenAI's code for a conversation that exceeds the context window.
+pub(crate) const CONTEXT_OVERFLOW: &str = "context_length_exceeded";
+
+const OPENAI: [ErrorNameRow; 38] = [
     ("invalid_request_error", ProviderErrorKind::InvalidRequest, ErrorNameUse::Primary),
+    ("invalid_request_error", ProviderErrorKind::ContextOverflow, ErrorNameUse::Primary),
     ("authentication_error", ProviderErrorKind::Authentication, ErrorNameUse::Primary),
     ("permission_error", ProviderErrorKind::Permission, ErrorNameUse::Primary),
     ("not_found_error", ProviderErrorKind::NotFound, ErrorNameUse::Primary),
@@ -53,7 +57,7 @@ const OPENAI: [ErrorNameRow; 37] = [
     ("unsupported_country_region_territory", ProviderErrorKind::Permission, ErrorNameUse::Alias),
     ("billing_not_active", ProviderErrorKind::Permission, ErrorNameUse::Alias),
     ("billing_hard_limit_reached", ProviderErrorKind::Permission, ErrorNameUse::Alias),
-    ("context_length_exceeded", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
+    (CONTEXT_OVERFLOW, ProviderErrorKind::ContextOverflow, ErrorNameUse::Alias),
     ("string_above_max_length", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
     ("unsupported_parameter", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
     ("unsupported_value", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
@@ -65,8 +69,9 @@ const OPENAI: [ErrorNameRow; 37] = [
     ("content_policy_violation", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
 ];
 
-const ANTHROPIC: [ErrorNameRow; 10] = [
+const ANTHROPIC: [ErrorNameRow; 11] = [
     ("invalid_request_error", ProviderErrorKind::InvalidRequest, ErrorNameUse::Primary),
+    ("invalid_request_error", ProviderErrorKind::ContextOverflow, ErrorNameUse::Primary),
     ("authentication_error", ProviderErrorKind::Authentication, ErrorNameUse::Primary),
     ("permission_error", ProviderErrorKind::Permission, ErrorNameUse::Primary),
     ("not_found_error", ProviderErrorKind::NotFound, ErrorNameUse::Primary),
@@ -78,8 +83,9 @@ const ANTHROPIC: [ErrorNameRow; 10] = [
     ("billing_error", ProviderErrorKind::Permission, ErrorNameUse::Primary),
 ];
 
-const GEMINI: [ErrorNameRow; 18] = [
+const GEMINI: [ErrorNameRow; 19] = [
     ("INVALID_ARGUMENT", ProviderErrorKind::InvalidRequest, ErrorNameUse::Primary),
+    ("INVALID_ARGUMENT", ProviderErrorKind::ContextOverflow, ErrorNameUse::Primary),
     ("UNAUTHENTICATED", ProviderErrorKind::Authentication, ErrorNameUse::Primary),
     ("PERMISSION_DENIED", ProviderErrorKind::Permission, ErrorNameUse::Primary),
     ("NOT_FOUND", ProviderErrorKind::NotFound, ErrorNameUse::Primary),
@@ -101,8 +107,9 @@ const GEMINI: [ErrorNameRow; 18] = [
     ("invalid_request", ProviderErrorKind::InvalidRequest, ErrorNameUse::Alias),
 ];
 
-const BEDROCK: [ErrorNameRow; 19] = [
+const BEDROCK: [ErrorNameRow; 20] = [
     ("ValidationException", ProviderErrorKind::InvalidRequest, ErrorNameUse::Primary),
+    ("ValidationException", ProviderErrorKind::ContextOverflow, ErrorNameUse::Primary),
     ("UnrecognizedClientException", ProviderErrorKind::Authentication, ErrorNameUse::Primary),
     ("AccessDeniedException", ProviderErrorKind::Permission, ErrorNameUse::Primary),
     ("ResourceNotFoundException", ProviderErrorKind::NotFound, ErrorNameUse::Primary),

@@ -5,8 +5,9 @@ use serde_json::{Value as Json, json};
 use super::*;
 use foxwedge_json::JsonTape;
 
-const KINDS: [ProviderErrorKind; 9] = [
+const KINDS: [ProviderErrorKind; 10] = [
     ProviderErrorKind::InvalidRequest,
+    ProviderErrorKind::ContextOverflow,
     ProviderErrorKind::Authentication,
     ProviderErrorKind::Permission,
     ProviderErrorKind::NotFound,
@@ -44,10 +45,18 @@ fn every_error_kind_round_trips_through_every_format() {
             let vague =
                 matches!(format, Format::Gemini | Format::GeminiInteractions | Format::Bedrock);
             let expected = match kind {
-                ProviderErrorKind::TooLarge if vague => ProviderErrorKind::InvalidRequest,
+                ProviderErrorKind::TooLarge | ProviderErrorKind::ContextOverflow if vague => {
+                    ProviderErrorKind::InvalidRequest
+                }
                 kind => kind,
             };
-            assert_eq!((back.kind, &*back.message), (expected, "No \"way\""), "{body}");
+            let text = match (format, kind) {
+                (Format::Anthropic, ProviderErrorKind::ContextOverflow) => {
+                    "prompt is too long: No \"way\""
+                }
+                (_, _) => "No \"way\"",
+            };
+            assert_eq!((back.kind, &*back.message), (expected, text), "{body}");
         }
     }
 }

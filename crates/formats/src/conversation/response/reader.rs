@@ -85,7 +85,8 @@ pub(crate) fn read_error<'a>(
         Some(error) => Some(provider_errors::read(format, &error)),
         None => {
             let message = decode::read_text(Some(error))?;
-            Some(ProviderError { kind: ProviderErrorKind::Server, message, code: None })
+            let error = ProviderError { kind: ProviderErrorKind::Server, message, code: None };
+            Some(provider_errors::recognize_overflow(error))
         }
     }
 }
