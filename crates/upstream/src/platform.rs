@@ -9,7 +9,7 @@ use foxwedge_core::Format;
 use foxwedge_formats::{change_fields, text};
 use http::{HeaderName, header};
 
-use crate::request_path::{UpstreamOperation, escape_segment};
+use crate::request_path::{UpstreamOperation, escape_segment, gemini_method};
 
 /// A cloud between us and the provider of a model.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,8 +68,7 @@ impl CloudPlatform {
             }
             (CloudPlatform::Vertex, Format::Gemini) => {
                 let model = vertex_model(model);
-                let method =
-                    if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+                let method = gemini_method(operation, stream);
                 Some(format!("{version}/publishers/google/models/{model}:{method}"))
             }
             (CloudPlatform::Vertex, _) => {
@@ -116,6 +115,11 @@ impl CloudPlatform {
                 UpstreamOperation::Generate => (&["model"], &[VERTEX_VERSION]),
                 UpstreamOperation::CountTokens => (&[], &[VERTEX_VERSION]),
             },
+            (CloudPlatform::Vertex, Format::Gemini)
+                if call.operation == UpstreamOperation::CountTokens =>
+            {
+                (&["model"], &[])
+            }
             (CloudPlatform::Azure { .. } | CloudPlatform::Vertex | CloudPlatform::Bedrock, _) => {
                 return body;
             }

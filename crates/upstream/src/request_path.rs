@@ -1,8 +1,11 @@
 //! What is requested from an upstream, and the path for it in each provider's API.
 
-use std::fmt::Write as _;
+use std::{collections::HashMap, fmt::Write as _};
 
+use bytes::Bytes;
 use foxwedge_core::Format;
+use foxwedge_formats::{change_fields, text};
+use serde::de::IgnoredAny;
 
 /// What is requested from an upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +34,7 @@ pub(crate) fn request_path(
         }
         Format::GeminiInteractions => format!("{version}/interactions"),
         Format::Gemini => {
-            let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+            let method = gemini_method(operation, stream);
             let model = model.strip_prefix("models/").unwrap_or(model);
             format!("{version}/models/{}:{method}", escape_segment(model))
         }
@@ -40,6 +43,29 @@ pub(crate) fn request_path(
             format!("{version}/model/{}/{method}", escape_segment(model))
         }
     }
+}
+
+/// The method of Gemini's models for an operation.
+pub(crate) fn gemini_method(operation: UpstreamOperation, stream: bool) -> &'static str {
+    match (operation, stream) {
+        (UpstreamOperation::CountTokens, _) => "countTokens",
+        (UpstreamOperation::Generate, true) => "streamGenerateContent?alt=sse",
+        (UpstreamOperation::Generate, false) => "generateContent",
+    }
+}
+
+/// The body of a request to count tokens. Gemini's own API takes only `contents`, or a whole request
+/// in a field.
+pub(crate) fn count_body(format: Format, model: &str, body: Bytes) -> Bytes {
+    let Some(source) = text(&body).ok().filter(|_| format == Format::Gemini) else { return body };
+    let fields = serde_json::from_str::<HashMap<&str, IgnoredAny>>(source);
+    if fields.is_ok_and(|fields| fields.keys().all(|key| *key == "contents")) {
+        return body;
+    }
+    let name = model.strip_prefix("models/").unwrap_or(model);
+    let name = serde_json::Value::from(format!("models/{name}")).to_string();
+    let request = change_fields(source, &[], &[("model", &name)]);
+    format!("{{\"generateContentRequest\":{request}}}").into()
 }
 
 /// Escapes a name as one path segment: a client chooses the model name, so it must not change the
@@ -71,6 +97,13 @@ mod tests {
             ("/v1", UpstreamOperation::Generate, OpenaiResponses, false, "/v1/responses"),
             ("/v1", UpstreamOperation::Generate, Anthropic, true, "/v1/messages"),
             ("/v1", UpstreamOperation::CountTokens, Anthropic, false, "/v1/messages/count_tokens"),
+            (
+                "/v1beta",
+                UpstreamOperation::CountTokens,
+                Gemini,
+                false,
+                "/v1beta/models/a%2F..%3Fb:countTokens",
+            ),
             (
                 "/v1beta",
                 UpstreamOperation::Generate,

@@ -20,7 +20,7 @@ use crate::{
         ModelCall,
         aws_signature::{BEDROCK_SERVICE, SignedParts},
     },
-    request_path::request_path,
+    request_path::{count_body, request_path},
 };
 
 pub use crate::request_path::UpstreamOperation;
@@ -120,7 +120,10 @@ pub async fn send_once(
         UpstreamTransport::Network(_) => {
             let body = match platform {
                 Some(platform) => platform.platform_body(call, body),
-                None => body,
+                None => match operation {
+                    UpstreamOperation::CountTokens => count_body(format, model, body),
+                    UpstreamOperation::Generate => body,
+                },
             };
             send_authorized(client, upstream, Method::POST, &path, headers, body).await?
         }

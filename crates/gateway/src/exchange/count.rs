@@ -42,9 +42,14 @@ pub(super) async fn count_tokens(
         prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
     fill_summary(&prepared, summary);
     // The count of another format has another shape.
-    let upstream_counts = prepared.format == Format::Anthropic
-        && request.endpoint.format() == Format::Anthropic
-        && !matches!(prepared.route.upstream.transport, UpstreamTransport::Agent);
+    let upstream_counts = prepared.format == request.endpoint.format()
+        && match prepared.route.upstream.transport {
+            UpstreamTransport::Network(_) => {
+                matches!(prepared.format, Format::Anthropic | Format::Gemini)
+            }
+            UpstreamTransport::Scripted => prepared.format == Format::Anthropic,
+            UpstreamTransport::Agent => false,
+        };
     if !upstream_counts {
         let tokens = text(&prepared.guarded.body)
             .ok()

@@ -389,3 +389,28 @@ fn hello(endpoint: GatewayEndpoint) -> Value {
         }
     }
 }
+
+#[tokio::test]
+async fn the_tokens_of_a_gemini_request_are_counted_by_its_upstream() {
+    let contents = json!([{"role": "user", "parts": [{"text": "hi"}]}]);
+    let rest = json!({"parts": [{"text": "be brief"}]});
+    let whole = json!({"contents": contents, "systemInstruction": rest, "model": "models/g"});
+    let wrapped = json!({"generateContentRequest": whole});
+    let table = [
+        (json!({"contents": contents}), json!({"contents": contents})),
+        (json!({"contents": contents, "systemInstruction": rest}), wrapped.clone()),
+        (wrapped.clone(), wrapped.clone()),
+    ];
+    for (body, expected) in table {
+        let provider =
+            CloudProvider::start(vec![CannedReply::json(200, "{\"totalTokens\":77}")]).await;
+        let engine = engine(&upstream(&provider, "gemini", "", "upstream_model = \"g\"")).await;
+        let mut body = body;
+        body["model"] = json!("m");
+        let reply = ask(&engine, GatewayEndpoint::GeminiCountTokens, &body).await;
+        assert_eq!((reply.status.as_u16(), &reply.json()["totalTokens"]), (200, &json!(77)));
+        let request = provider.next().await;
+        assert!(request.path.ends_with("/models/g:countTokens"), "{}", request.path);
+        assert_eq!(request.body, expected);
+    }
+}

@@ -57,6 +57,14 @@ fn every_platform_has_its_own_paths() {
         ),
         (
             &vertex,
+            CountTokens,
+            Gemini,
+            "gemini-3-pro",
+            false,
+            Some("/o/publishers/google/models/gemini-3-pro:countTokens"),
+        ),
+        (
+            &vertex,
             Generate,
             OpenaiChat,
             "meta/llama",
