@@ -43,6 +43,9 @@ const GEMINI_METHODS: [&str; 4] =
 /// Methods of a stored response.
 const RESPONSE_METHODS: [&str; 2] = ["cancel", "input_items"];
 
+/// Maximum size of an error.
+const MAX_ERROR_BYTES: usize = 1 << 20;
+
 /// Whether a path is forwarded.
 pub(crate) fn is_forwarded(path: &str) -> bool {
     gemini_method(path).is_some() || response_id(path).is_some() || is_known(path)
@@ -132,7 +135,15 @@ pub(crate) async fn forward(
     let metrics = engine.metrics();
     metrics.count_upstream(&upstream.name, reply.as_ref().ok().map(|reply| reply.status));
     let reply = reply.map_err(|error| unreachable_error(&error))?;
-    let body = GatewayBody::streaming(ForwardedBody(reply.body));
+    let body = if reply.status.as_u16() < 400 {
+        GatewayBody::streaming(ForwardedBody(reply.body))
+    } else {
+        let error = reply.body.read_all(MAX_ERROR_BYTES).await;
+        GatewayBody::full(redact_error(
+            error.map_err(|error| unreachable_error(&error))?,
+            &upstream,
+        ))
+    };
     let mut response = Response::new(ResponseBody::from(body));
     *response.status_mut() = reply.status;
     *response.headers_mut() = response_headers(&reply.headers, false);
@@ -141,6 +152,14 @@ pub(crate) async fn forward(
         response.headers_mut().append(CONTENT_ENCODING, encoding.clone());
     }
     Ok(response)
+}
+
+/// An error without the keys that it repeats. Compressed errors pass as they are.
+fn redact_error(body: Bytes, upstream: &UpstreamConfig) -> Bytes {
+    match String::from_utf8(body.to_vec()) {
+        Ok(text) => upstream.redact_secrets(text).into(),
+        Err(_) => body,
+    }
 }
 
 /// The body of an upstream's reply, unchanged.
@@ -340,6 +359,20 @@ mod tests {
         ] {
             let checked = check_storage(path, upstream, principal);
             assert_eq!(checked.is_ok(), is_allowed, "{path} {:?}", principal.scope);
+        }
+    }
+
+    #[test]
+    fn a_forwarded_error_shows_no_key() {
+        let key = UpstreamKey::Configured(foxwedge_upstream::SecretText::new("sk-canary-1"));
+        let url = Some("http://127.0.0.1:1/v1");
+        let upstream = foxwedge_upstream::single_upstream("own", Format::OpenaiChat, url, key);
+        let upstream = upstream.expect("one");
+        for (error, expected) in [
+            (&b"bad key sk-canary-1"[..], &b"bad key [secret]"[..]),
+            (b"no \xff text", b"no \xff text"),
+        ] {
+            assert_eq!(redact_error(Bytes::from_static(error), &upstream), expected);
         }
     }
 

@@ -70,6 +70,25 @@ impl UpstreamConfig {
             format => Profile::for_format(format),
         })
     }
+
+    /// Removes the configured key and headers from an error of the provider.
+    pub fn redact_secrets(&self, error: String) -> String {
+        // Shorter values keep no secret, and are parts of words.
+        const MIN_BYTES: usize = 8;
+        let key = match &self.key {
+            UpstreamKey::Configured(secret) => Some(secret.reveal()),
+            UpstreamKey::FromCaller
+            | UpstreamKey::Token(_)
+            | UpstreamKey::Signature(_)
+            | UpstreamKey::None => None,
+        };
+        let headers = self.headers.iter().filter_map(|(_, value)| value.to_str().ok());
+        let secrets = key.into_iter().chain(headers).filter(|it| it.len() >= MIN_BYTES);
+        secrets.fold(error, |error, secret| match error.contains(secret) {
+            true => error.replace(secret, "[secret]"),
+            false => error,
+        })
+    }
 }
 
 /// How an upstream is reached.

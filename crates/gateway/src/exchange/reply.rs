@@ -105,10 +105,11 @@ impl ResponseBuilder<'_> {
         if tries == UpstreamTries::Exhausted {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
-        let text = String::from_utf8_lossy(body);
+        let text = String::from_utf8_lossy(body).into_owned();
+        let text = self.routed_request.route.upstream.redact_secrets(text);
         let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         let body = if from == to && is_json {
-            GatewayBody::full(body.to_vec())
+            GatewayBody::full(text)
         } else {
             match convert_error(&text, from, to, status) {
                 Some((client_status, body)) => {

@@ -414,3 +414,29 @@ async fn the_tokens_of_a_gemini_request_are_counted_by_its_upstream() {
         assert_eq!(request.body, expected);
     }
 }
+
+#[tokio::test]
+async fn no_error_of_an_upstream_shows_its_key() {
+    let error = json!({"error": {"message": "bad key sk-canary-1", "type": "invalid_request_error",
+        "code": "invalid_api_key"}});
+    for endpoint in [
+        GatewayEndpoint::Chat,
+        GatewayEndpoint::Responses,
+        GatewayEndpoint::Messages,
+        GatewayEndpoint::GenerateContent,
+    ] {
+        for status in [401, 200] {
+            let reply = CannedReply::json(status, &error.to_string());
+            let provider = CloudProvider::start(vec![reply]).await;
+            let settings = upstream(&provider, "openai-compatible", "attempts = 1", "");
+            let settings = settings.replace("key = \"none\"", "key = \"sk-canary-1\"");
+            let engine = engine(&settings).await;
+            let mut body = hello(endpoint);
+            body["stream"] = json!(false);
+            let reply = ask(&engine, endpoint, &body).await;
+            assert_eq!(reply.status, 401, "{}", reply.body);
+            assert!(!reply.body.contains("canary"), "{}", reply.body);
+            assert!(reply.body.contains("bad key [secret]"), "{}", reply.body);
+        }
+    }
+}

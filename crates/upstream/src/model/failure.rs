@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use super::ModelError;
 use crate::{
-    UpstreamConfig, UpstreamKey,
+    UpstreamConfig,
     http::{HttpError, HttpErrorKind, HttpStage},
     send::RetryPolicy,
 };
@@ -54,7 +54,7 @@ pub(super) fn refusal_error(
     };
     let retryable = code == "refused" && (RetryPolicy::is_retryable(status) || status == 413);
     let text = if text.is_empty() { String::new() } else { format!(": {text}") };
-    let message = redact_secrets(format!("the provider answers {status}{text}"), upstream);
+    let message = upstream.redact_secrets(format!("the provider answers {status}{text}"));
     ModelError { code, message, retryable }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn stream_error(failure: &ProviderError<'_>, upstream: &UpstreamConfi
         ("", None) => "it does not say why".to_owned(),
         (text, _) => truncate_text(text, MAX_ERROR_TEXT),
     };
-    let message = redact_secrets(format!("the provider broke its reply off: {text}"), upstream);
+    let message = upstream.redact_secrets(format!("the provider broke its reply off: {text}"));
     ModelError { code, message, retryable: code == "cut" }
 }
 
@@ -166,23 +166,6 @@ fn is_too_many_tools(text: &str) -> bool {
     has(&SUBJECTS) && has(&PHRASES) && !has(&OTHER_SUBJECTS)
 }
 
-/// Removes our keys from a message of a provider.
-fn redact_secrets(message: String, upstream: &UpstreamConfig) -> String {
-    let mut message = message;
-    if let UpstreamKey::Configured(secret) = &upstream.key
-        && !secret.is_empty()
-    {
-        message = message.replace(secret.reveal(), "[secret]");
-    }
-    for (_, value) in &upstream.headers {
-        match value.to_str() {
-            Ok(value) if value.len() >= 8 => message = message.replace(value, "[secret]"),
-            Ok(_) | Err(_) => {}
-        }
-    }
-    message
-}
-
 /// The beginning of a text, at most `max_bytes` bytes.
 pub(super) fn truncate_text(text: &str, max_bytes: usize) -> String {
     let mut end = max_bytes.min(text.len());
@@ -196,7 +179,7 @@ pub(super) fn truncate_text(text: &str, max_bytes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SecretText, single_upstream};
+    use crate::{SecretText, UpstreamKey, single_upstream};
 
     fn upstream() -> UpstreamConfig {
         let key = UpstreamKey::Configured(SecretText::new("sk-canary"));

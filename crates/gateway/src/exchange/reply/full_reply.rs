@@ -131,7 +131,12 @@ fn convert_body(
         }
         ModelResponse::Error(error) => Some(embedded_status(error.kind)),
     };
-    if !prepared.stream || error_status.is_some() {
+    if error_status.is_some() {
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let body = prepared.route.upstream.redact_secrets(text).into();
+        return Some(ConvertedBody { body, error_status });
+    }
+    if !prepared.stream {
         return Some(ConvertedBody { body, error_status });
     }
     let options = stream::StreamOptions {
