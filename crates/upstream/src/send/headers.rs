@@ -7,7 +7,7 @@ use super::UpstreamRequest;
 use crate::{AuthScheme, CloudPlatform, UpstreamKey, UpstreamTransport};
 
 /// Headers for one hop, for this gateway, or of the client's browser.
-const WITHHELD_HEADERS: [&str; 20] = [
+const WITHHELD_HEADERS: [&str; 21] = [
     "host",
     "connection",
     "keep-alive",
@@ -26,6 +26,7 @@ const WITHHELD_HEADERS: [&str; 20] = [
     "x-api-key",
     "x-goog-api-key",
     "api-key",
+    "x-amz-security-token",
     "cookie",
     "x-request-id",
 ];

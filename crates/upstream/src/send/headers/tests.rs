@@ -153,3 +153,11 @@ fn client_headers_for_this_hop_are_not_forwarded() {
         [false, false, true, false, false]
     );
 }
+
+#[test]
+fn no_credentials_of_a_client_are_forwarded() {
+    let names = ["authorization", "x-api-key", "x-goog-api-key", "api-key", "x-amz-security-token"];
+    for name in names {
+        assert!(!is_forwarded(name, false, false), "{name}");
+    }
+}
