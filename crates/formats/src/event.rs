@@ -8,6 +8,7 @@
 
 pub(crate) mod emitter;
 pub(crate) mod fields;
+pub(crate) mod held_citations;
 pub(crate) mod indexed_blocks;
 pub(crate) mod json_writer;
 pub(crate) mod loss_notes;

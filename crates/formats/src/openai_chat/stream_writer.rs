@@ -12,8 +12,9 @@ use crate::{
     },
     event::{
         BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        held_citations::HeldCitations,
         json_writer::{count_characters, write_number, write_string, write_url_citation},
-        loss_notes::{ENCRYPTED, LossNotes, NAMELESS, UNQUOTED, UNREADABLE, UNSIGNED},
+        loss_notes::{ENCRYPTED, LossNotes, UNREADABLE, UNSIGNED},
         reply_end::{stop_word, truncation_error, write_error, write_usage},
     },
 };
@@ -31,6 +32,8 @@ pub(crate) struct ChatStreamWriter {
     has_reasoning: bool,
     /// Nothing of the open block is written yet.
     fresh: bool,
+    /// Citations of the open block that point at its whole text.
+    held_citations: HeldCitations,
     /// Number of characters in the texts before this one.
     characters_before: u64,
     /// Number of characters in this text.
@@ -60,6 +63,7 @@ impl ChatStreamWriter {
             citations: 0,
             has_reasoning: false,
             fresh: false,
+            held_citations: HeldCitations::default(),
             characters_before: 0,
             characters_written: 0,
         }
@@ -75,7 +79,11 @@ impl ChatStreamWriter {
             StreamEvent::Start(head) => self.write_start(head, out),
             StreamEvent::Open { kind, .. } => self.open_block(kind, out, notes),
             StreamEvent::Delta { delta, .. } => self.write_delta(delta, out, notes),
-            StreamEvent::Close { .. } => {}
+            StreamEvent::Close { .. } => {
+                for citation in self.held_citations.take() {
+                    self.write_citation(&citation, out);
+                }
+            }
             StreamEvent::Usage(usage) => self.usage = *usage,
             StreamEvent::Stop(stop) => {
                 let reason = stop_word(WIRE, stop, notes);
@@ -91,9 +99,13 @@ impl ChatStreamWriter {
         }
     }
 
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_citations.bytes()
+    }
+
     #[cfg(test)]
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.head.capacity() + self.line.capacity()
+        self.head.capacity() + self.line.capacity() + self.held_bytes()
     }
 
     fn write_start(&mut self, head: &ReplyHead<'_>, out: &mut Vec<u8>) {
@@ -163,7 +175,11 @@ impl ChatStreamWriter {
             BlockDelta::Text(text) => self.write_text(text, out, notes),
             BlockDelta::Signature(_) => notes.add(LossKind::Signature, UNSIGNED),
             BlockDelta::Encrypted(_) => notes.add(LossKind::Signature, ENCRYPTED),
-            BlockDelta::Citation(citation) => self.write_citation(citation, out, notes),
+            BlockDelta::Citation(citation) => {
+                if let Some(placed) = self.held_citations.accept(citation, notes) {
+                    self.write_citation(placed, out);
+                }
+            }
         }
     }
 
@@ -214,18 +230,7 @@ impl ChatStreamWriter {
         self.characters_written += characters;
     }
 
-    fn write_citation(
-        &mut self,
-        citation: &TextCitation<'_>,
-        out: &mut Vec<u8>,
-        notes: &mut LossNotes,
-    ) {
-        if citation.url.is_none() {
-            return notes.add(LossKind::Citation, NAMELESS);
-        }
-        if citation.quote.as_ref().is_some_and(|quote| !quote.is_empty()) {
-            notes.add(LossKind::Citation, UNQUOTED);
-        }
+    fn write_citation(&mut self, citation: &TextCitation<'_>, out: &mut Vec<u8>) {
         let (before, written) = (self.characters_before, self.characters_written);
         let index = self.citations;
         self.citations += 1;

@@ -18,8 +18,9 @@ use crate::{
     },
     event::{
         BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        held_citations::HeldCitations,
         json_writer::{count_characters, write_number, write_string, write_url_citation},
-        loss_notes::{LossNotes, NAMELESS, UNQUOTED, UNREADABLE, UNSIGNED, UNSIGNED_CALL},
+        loss_notes::{LossNotes, UNREADABLE, UNSIGNED, UNSIGNED_CALL},
         owned::{borrowed_text, owned_stop},
         reply_end::{stop_word, truncation_error, write_usage},
     },
@@ -39,6 +40,8 @@ pub(crate) struct ResponsesStreamWriter {
     item: Option<ResponsesOutputItem>,
     /// An open block without content so far.
     waiting: Option<UnstartedBlock>,
+    /// Citations of the open block that point at its whole text.
+    held_citations: HeldCitations,
     usage: TokenUsage,
     stop: Option<StopReason<'static>>,
 }
@@ -62,6 +65,7 @@ impl ResponsesStreamWriter {
             items: 0,
             item: None,
             waiting: None,
+            held_citations: HeldCitations::default(),
             usage: TokenUsage::default(),
             stop: None,
         }
@@ -91,7 +95,8 @@ impl ResponsesStreamWriter {
     }
 
     pub(crate) fn held_bytes(&self) -> usize {
-        self.output.len() + self.item.as_ref().map_or(0, ResponsesOutputItem::bytes)
+        let item = self.item.as_ref().map_or(0, ResponsesOutputItem::bytes);
+        self.output.len() + item + self.held_citations.bytes()
     }
 
     fn write_start(&mut self, head: &ReplyHead<'_>, out: &mut Vec<u8>) {
@@ -206,7 +211,11 @@ impl ResponsesStreamWriter {
                 text.write_unquoted(&mut item.encrypted);
             }
             BlockDelta::Signature(_) => notes.add(LossKind::Signature, UNSIGNED),
-            BlockDelta::Citation(citation) => self.write_citation(citation, out, notes),
+            BlockDelta::Citation(citation) => {
+                if let Some(placed) = self.held_citations.accept(citation, notes) {
+                    self.write_citation(placed, out);
+                }
+            }
         }
     }
 
@@ -239,18 +248,7 @@ impl ResponsesStreamWriter {
         });
     }
 
-    fn write_citation(
-        &mut self,
-        citation: &TextCitation<'_>,
-        out: &mut Vec<u8>,
-        notes: &mut LossNotes,
-    ) {
-        if citation.url.is_none() {
-            return notes.add(LossKind::Citation, NAMELESS);
-        }
-        if citation.quote.as_ref().is_some_and(|quote| !quote.is_empty()) {
-            notes.add(LossKind::Citation, UNQUOTED);
-        }
+    fn write_citation(&mut self, citation: &TextCitation<'_>, out: &mut Vec<u8>) {
         self.begin_block(out);
         self.write_part_event("response.output_text.annotation.added", out, |line, item| {
             line.push_str(",\"annotation_index\":");
@@ -266,6 +264,9 @@ impl ResponsesStreamWriter {
 
     /// Closes the open block.
     fn close_block(&mut self, out: &mut Vec<u8>) {
+        for citation in self.held_citations.take() {
+            self.write_citation(&citation, out);
+        }
         let Some(item) = self.item.as_ref().filter(|_| self.waiting.is_none()) else {
             self.waiting = None;
             return;

@@ -72,8 +72,8 @@ impl StreamWriter {
         match self {
             StreamWriter::Responses(writer) => writer.held_bytes(),
             StreamWriter::Gemini(writer) => writer.held_bytes(),
-            StreamWriter::Chat(_)
-            | StreamWriter::Anthropic(_)
+            StreamWriter::Chat(writer) => writer.held_bytes(),
+            StreamWriter::Anthropic(_)
             | StreamWriter::Bedrock(_)
             | StreamWriter::Interactions(_) => 0,
         }

@@ -103,3 +103,70 @@ fn arguments_that_are_no_object_are_one_loss_that_is_true_for_the_target() {
         }
     }
 }
+
+/// An Anthropic stream of two texts. The second has a citation, before or behind its text.
+fn cited(is_first: bool) -> Vec<u8> {
+    let start = |index: u32| {
+        serde_json::json!({"type": "content_block_start", "index": index,
+            "content_block": {"type": "text", "text": ""}})
+    };
+    let delta = |index: u32, delta: Json| serde_json::json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let text = |index: u32, text: &str| {
+        delta(index, serde_json::json!({"type": "text_delta", "text": text}))
+    };
+    let stop = |index: u32| serde_json::json!({"type": "content_block_stop", "index": index});
+    let citation = serde_json::json!({"type": "web_search_result_location", "url": "https://fox",
+        "title": "Fox", "cited_text": ""});
+    let citation = delta(1, serde_json::json!({"type": "citations_delta", "citation": citation}));
+    let mut parts = [citation, text(1, "a fox")];
+    if !is_first {
+        parts.reverse();
+    }
+    let [one, other] = parts;
+    sse(&[
+        serde_json::json!({"type": "message_start", "message": {"id": "msg_1", "type": "message",
+            "role": "assistant", "model": "m", "content": []}}),
+        start(0),
+        text(0, "It was "),
+        stop(0),
+        start(1),
+        one,
+        other,
+        stop(1),
+        serde_json::json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
+        serde_json::json!({"type": "message_stop"}),
+    ])
+}
+
+#[test]
+fn a_citation_before_its_text_points_at_the_text() {
+    for (to, place) in [
+        (Format::OpenaiChat, "\"start_index\":7,\"end_index\":12"),
+        (Format::OpenaiResponses, "\"start_index\":0,\"end_index\":5"),
+    ] {
+        for is_first in [true, false] {
+            let (out, ending) = convert(Format::Anthropic, to, &cited(is_first), 64);
+            let out = String::from_utf8(out).expect("text");
+            assert!(ending.complete && out.contains(place), "{to:?} {is_first}: {out}");
+            assert!(!out.contains("\"end_index\":0"), "{out}");
+        }
+    }
+}
+
+#[test]
+fn held_citations_count_as_buffered() {
+    let source = String::from_utf8(cited(true)).expect("text");
+    let at = source.find("citations_delta").expect("a citation");
+    let start = source[..at].rfind("\n\n").expect("an event before it") + 2;
+    let end = at + source[at..].find("\n\n").expect("its end") + 2;
+    let (head, citation) = (&source[..start], &source[start..end]);
+    let limits = StreamLimits { held: 2000, ..StreamLimits::default() };
+    for to in [Format::OpenaiChat, Format::OpenaiResponses] {
+        let options = StreamOptions { limits, ..StreamOptions::default() };
+        let mut converter = StreamConverter::new(Format::Anthropic, to, options);
+        let mut out = Vec::new();
+        converter.push(head.as_bytes(), &mut out).expect("a stream");
+        let is_refused = (0..100).any(|_| converter.push(citation.as_bytes(), &mut out).is_err());
+        assert!(is_refused, "{to:?}");
+    }
+}
