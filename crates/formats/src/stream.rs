@@ -18,6 +18,7 @@ pub use crate::{event, frame::StreamError};
 pub use collect::{CollectedEnding, CollectedReply};
 pub use converter::{StreamConverter, StreamEnding, StreamOptions, write_stream};
 pub use reply_events::reply_events;
+pub use sequencer::ArgumentsTracker;
 pub use watcher::{StreamObservation, StreamWatcher, collect};
 
 /// Memory limits of a stream, in bytes.

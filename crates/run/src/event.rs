@@ -372,6 +372,25 @@ pub struct RunProblem {
     pub fatal: bool,
 }
 
+/// The code of a reply that the token limit cut off.
+const CUT_REPLY: &str = "length";
+
+impl RunProblem {
+    /// A reply that the token limit cut off. The run does not fail.
+    pub fn cut_reply() -> RunProblem {
+        RunProblem {
+            message: "the model was not allowed to say more: its reply is cut off".to_owned(),
+            code: Some(CUT_REPLY.into()),
+            fatal: false,
+        }
+    }
+
+    /// Whether this is [`RunProblem::cut_reply`].
+    pub fn is_cut_reply(&self) -> bool {
+        !self.fatal && self.code.as_deref() == Some(CUT_REPLY)
+    }
+}
+
 /// A request to stop a run.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct StopRequest {

@@ -200,10 +200,8 @@ impl<'a, S: Store> TurnDriver<'a, S> {
                     ReplyStopReason::Refused => return Ok(TurnLoopEnd::Refused),
                     ReplyStopReason::Done => return Ok(TurnLoopEnd::Completed),
                     ReplyStopReason::Length => {
-                        let message = "the model was not allowed to say more: its reply is cut off";
-                        let problem =
-                            RunProblem { fatal: false, ..fatal_problem("length", message.into()) };
-                        self.recorder.record_event(EventPayload::Problem(problem));
+                        let problem = EventPayload::Problem(RunProblem::cut_reply());
+                        self.recorder.record_event(problem);
                         return Ok(TurnLoopEnd::Completed);
                     }
                 }

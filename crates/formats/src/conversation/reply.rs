@@ -46,6 +46,23 @@ pub enum StopReason<'a> {
     Other(JsonText<'a>),
 }
 
+impl StopReason<'_> {
+    /// Whether the reply was cut short, so that its last call may have lost arguments.
+    pub fn is_cut_short(&self) -> bool {
+        match self {
+            StopReason::Length
+            | StopReason::ContextFull
+            | StopReason::Refusal
+            | StopReason::MalformedCall => true,
+            StopReason::End
+            | StopReason::ToolCalls
+            | StopReason::Sequence(_)
+            | StopReason::Pause
+            | StopReason::Other(_) => false,
+        }
+    }
+}
+
 /// Token usage of a response. A count that the format does not report is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TokenUsage {

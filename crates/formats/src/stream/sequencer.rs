@@ -21,7 +21,7 @@ use crate::{
         owned::{borrowed_text, owned_start},
     },
 };
-use arguments::ArgumentsTracker;
+pub use arguments::ArgumentsTracker;
 use queued_block::{QueuedBlock, QueuedDelta};
 
 /// Sequences the events of one reply.
@@ -380,14 +380,7 @@ impl EventSequencer {
             return;
         }
         self.emit_start(next);
-        // The last call of a reply that was cut short may have lost its arguments.
-        let cut_short = matches!(
-            stop,
-            StopReason::Length
-                | StopReason::ContextFull
-                | StopReason::Refusal
-                | StopReason::MalformedCall
-        );
+        let cut_short = stop.is_cut_short();
         self.close_open_block(!cut_short || !self.queue.is_empty(), next);
         while let Some(queued) = self.queue.pop_front() {
             let complete = queued.complete || !cut_short || !self.queue.is_empty();

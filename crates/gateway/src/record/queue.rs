@@ -409,11 +409,11 @@ pub(super) fn event_bytes(body: &EventPayload) -> usize {
             EventPayload::ToolCall(call) => {
                 call.input.as_ref().map_or(0, |input| input.raw().len())
             }
+            EventPayload::ToolArguments { delta, .. } => delta.len(),
             EventPayload::Activity(card) => card.content.raw().len(),
             EventPayload::Started(_)
             | EventPayload::ToolsAvailable(_)
             | EventPayload::TurnStarted(_)
-            | EventPayload::ToolArguments { .. }
             | EventPayload::ToolProgress { .. }
             | EventPayload::ToolResult(_)
             | EventPayload::ToolCancelled { .. }

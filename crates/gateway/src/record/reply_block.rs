@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use foxwedge_formats::stream::event::BlockStart;
+use foxwedge_formats::stream::{ArgumentsTracker, event::BlockStart};
 use foxwedge_run::{CallRef, RawJson, TextUpdate};
 
 /// Limits for the bytes of names and ids.
@@ -32,6 +32,8 @@ pub(super) enum RecordedBlockKind {
         id: Option<Arc<str>>,
         name: Arc<str>,
         announced: bool,
+        /// Whether the arguments are complete yet.
+        arguments: ArgumentsTracker,
     },
     /// Redacted content, which is not recorded.
     Redacted,
@@ -92,7 +94,12 @@ pub(super) fn kind_of_start(kind: &BlockStart<'_>) -> RecordedBlockKind {
             // An id of invalid length is dropped.
             let id = id.as_deref().filter(|id| (1..=MAX_ID_BYTES).contains(&id.len()));
             let (id, name) = (id.map(Arc::from), record_name(name));
-            RecordedBlockKind::Call { id, name, announced: false }
+            RecordedBlockKind::Call {
+                id,
+                name,
+                announced: false,
+                arguments: ArgumentsTracker::default(),
+            }
         }
     }
 }

@@ -7,7 +7,10 @@ use foxwedge_formats::{
     model::{self, ProviderErrorKind},
     stream::event::{BlockDelta, BlockStart, StreamEvent},
 };
-use foxwedge_run::{EventPayload, RawJson, TextUpdate, ToolCallUpdate, ToolStatus, TurnStart};
+use foxwedge_run::{
+    EventPayload, RawJson, RunProblem, TextUpdate, ToolCallUpdate, ToolOutcome, ToolResult,
+    ToolStatus, TurnStart,
+};
 use tokio::time::Instant;
 
 use super::{
@@ -38,6 +41,8 @@ pub(super) struct ReplyRecorder {
     turn: u32,
     started: bool,
     block: Option<RecordedBlock>,
+    /// Calls whose arguments are incomplete. The stop reason says whether they were cut off.
+    unread_calls: Vec<RecordedBlock>,
     /// Events that were not sent yet, and their approximate size.
     events: Vec<TimedEvent>,
     bytes: usize,
@@ -84,6 +89,7 @@ impl ReplyRecorder {
             turn,
             started: false,
             block: None,
+            unread_calls: Vec::new(),
             events: Vec::new(),
             bytes: 0,
             last_sent: None,
@@ -114,7 +120,10 @@ impl ReplyRecorder {
             StreamEvent::Close { .. } => self.close_block(),
             StreamEvent::Usage(usage) => self.usage.update(*usage),
             StreamEvent::Stop(stop) => self.note_stop_reason(stop),
-            StreamEvent::End => self.close_block(),
+            StreamEvent::End => {
+                self.close_block();
+                self.close_unread_calls(false);
+            }
             StreamEvent::Failed(failure) => self.provider_error = Some(failure.kind),
             StreamEvent::Truncated => {}
         }
@@ -148,6 +157,7 @@ impl ReplyRecorder {
     /// The outcome of a request with a complete reply.
     pub(super) fn outcome(&self) -> RequestOutcome {
         let has_calls = self.has_calls
+            || !self.unread_calls.is_empty()
             || matches!(
                 &self.block,
                 Some(RecordedBlock { kind: RecordedBlockKind::Call { .. }, .. })
@@ -199,6 +209,7 @@ impl ReplyRecorder {
                 }
             },
         }
+        self.close_unread_calls(false);
         RecordedReply {
             events: std::mem::take(&mut self.events),
             calls: std::mem::take(&mut self.calls),
@@ -232,6 +243,9 @@ impl ReplyRecorder {
 
     fn append_text(&mut self, text: &str) {
         let Some(block) = &mut self.block else { return };
+        if let RecordedBlockKind::Call { arguments, .. } = &mut block.kind {
+            arguments.push_text(text);
+        }
         block.bytes += text.len();
         block.characters += text.chars().count();
         block.has_text = block.has_text || !text.trim_start().is_empty();
@@ -259,12 +273,15 @@ impl ReplyRecorder {
     }
 
     fn note_stop_reason(&mut self, stop: &model::StopReason<'_>) {
+        self.close_block();
+        self.close_unread_calls(stop.is_cut_short());
         match stop {
             model::StopReason::Refusal => self.refused = true,
+            model::StopReason::Length | model::StopReason::ContextFull => {
+                self.push_event(EventPayload::Problem(RunProblem::cut_reply()));
+            }
             model::StopReason::End
             | model::StopReason::ToolCalls
-            | model::StopReason::Length
-            | model::StopReason::ContextFull
             | model::StopReason::Sequence(_)
             | model::StopReason::Pause
             | model::StopReason::MalformedCall
@@ -286,7 +303,7 @@ impl ReplyRecorder {
         let message = message_id(self.turn, block.number);
         let body = match &mut block.kind {
             RecordedBlockKind::Call { announced: true, .. } | RecordedBlockKind::Redacted => return,
-            RecordedBlockKind::Call { id, name, announced } => {
+            RecordedBlockKind::Call { id, name, announced, .. } => {
                 *announced = true;
                 EventPayload::ToolCall(ToolCallUpdate {
                     call: call_reference(id),
@@ -317,6 +334,61 @@ impl ReplyRecorder {
 
     fn close_block(&mut self) {
         let Some(block) = self.block.take() else { return };
+        match &block.kind {
+            RecordedBlockKind::Call { arguments, .. } if !arguments.is_complete() => {
+                self.unread_calls.push(block);
+            }
+            RecordedBlockKind::Call { .. }
+            | RecordedBlockKind::Text
+            | RecordedBlockKind::Reasoning
+            | RecordedBlockKind::Redacted => self.record_block(block),
+        }
+    }
+
+    /// Records the calls whose arguments are incomplete.
+    fn close_unread_calls(&mut self, are_cut: bool) {
+        for block in std::mem::take(&mut self.unread_calls) {
+            match block.kind {
+                RecordedBlockKind::Call { id, name, .. } if are_cut => {
+                    self.record_cut_call(&id, name, block.text, block.characters);
+                }
+                RecordedBlockKind::Call { .. }
+                | RecordedBlockKind::Text
+                | RecordedBlockKind::Reasoning
+                | RecordedBlockKind::Redacted => self.record_block(block),
+            }
+        }
+    }
+
+    /// Records a call that the client cannot run, since its arguments were cut off.
+    fn record_cut_call(
+        &mut self,
+        id: &Option<Arc<str>>,
+        name: Arc<str>,
+        text: String,
+        characters: usize,
+    ) {
+        let delta = match self.content {
+            ContentRecording::Omitted => omitted_text(characters),
+            ContentRecording::Stored => with_omitted_note(text, characters),
+        };
+        let call = call_reference(id);
+        self.push_event(EventPayload::ToolCall(ToolCallUpdate {
+            call: call.clone(),
+            name: Some(name),
+            ..ToolCallUpdate::default()
+        }));
+        self.push_event(EventPayload::ToolArguments { call: call.clone(), delta });
+        self.push_event(EventPayload::ToolResult(ToolResult {
+            call,
+            name: None,
+            outcome: ToolOutcome::Cancelled,
+            reason: None,
+            content: None,
+        }));
+    }
+
+    fn record_block(&mut self, block: RecordedBlock) {
         let RecordedBlock { number, kind, characters, bytes, has_text, text, sent_bytes } = block;
         let is_text = matches!(kind, RecordedBlockKind::Text);
         match kind {

@@ -189,6 +189,14 @@ fn call(recording: &mut RequestRecording, block: u32, id: &str) {
     recording.record_event(&StreamEvent::Open { block, kind });
 }
 
+/// A reply that the token limit cut off.
+fn cut(mut recording: RequestRecording, text: &str, calls: &[(&str, &str)]) {
+    reply(&mut recording, text, calls);
+    recording.record_event(&StreamEvent::Stop(model::StopReason::Length));
+    recording.record_event(&StreamEvent::End);
+    recording.finish(ReplyCompletion::Complete, Some(1));
+}
+
 fn whole(mut recording: RequestRecording, text: &str, calls: &[(&str, &str)], tip: u128) {
     reply(&mut recording, text, calls);
     recording.record_event(&StreamEvent::End);

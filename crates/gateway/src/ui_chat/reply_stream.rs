@@ -93,11 +93,20 @@ struct UiRun {
     machine: SessionMachine,
     encoder: RunEncoder,
     block: OpenBlock,
-    /// Calls whose results the client sends with its next request.
-    calls: Vec<CallRef>,
+    calls: Vec<ReceivedCall>,
     is_refused: bool,
+    /// Whether the reply was cut short, by whatever.
+    is_cut_short: bool,
     is_over: bool,
     out: String,
+}
+
+/// A call of the reply.
+struct ReceivedCall {
+    call: CallRef,
+    name: SharedId,
+    /// Arguments that are not JSON. The stop reason says whether they were cut off.
+    unread: Option<String>,
 }
 
 /// The block of the reply that is being received.
@@ -117,6 +126,7 @@ impl UiRun {
             block: OpenBlock::None,
             calls: Vec::new(),
             is_refused: false,
+            is_cut_short: false,
             is_over: false,
             out: String::new(),
         };
@@ -146,8 +156,7 @@ impl UiRun {
                 cached: usage.cache_read.unwrap_or(0),
                 reasoning: usage.reasoning.unwrap_or(0),
             })),
-            StreamEvent::Stop(StopReason::Refusal) => self.is_refused = true,
-            StreamEvent::Stop(_) => {}
+            StreamEvent::Stop(stop) => self.stop(stop),
             StreamEvent::End => self.end(),
             StreamEvent::Failed(failure) => {
                 self.fail(failure.message.to_string(), "upstream_error");
@@ -200,21 +209,51 @@ impl UiRun {
         if let OpenBlock::Call { call, name, arguments } =
             std::mem::replace(&mut self.block, OpenBlock::None)
         {
-            let text = if arguments.trim().is_empty() { "{}" } else { &arguments };
-            let input = RawJson::parse(text).unwrap_or_else(|| RawJson::string(text));
-            self.log(call_event(&call, &name, Some(input)));
-            self.calls.push(call);
+            let unread = match RawJson::parse(&arguments) {
+                Some(input) => {
+                    self.log(call_event(&call, &name, Some(input)));
+                    None
+                }
+                None => Some(arguments),
+            };
+            self.calls.push(ReceivedCall { call, name, unread });
         }
     }
 
-    /// Ends the run, and leaves its calls to the client.
+    fn stop(&mut self, stop: &StopReason<'_>) {
+        self.is_cut_short = stop.is_cut_short();
+        match stop {
+            StopReason::Refusal => self.is_refused = true,
+            StopReason::Length | StopReason::ContextFull => {
+                self.log(EventPayload::Problem(RunProblem::cut_reply()));
+            }
+            StopReason::End
+            | StopReason::ToolCalls
+            | StopReason::Sequence(_)
+            | StopReason::Pause
+            | StopReason::MalformedCall
+            | StopReason::Other(_) => {}
+        }
+    }
+
+    /// Ends the run, and leaves its calls to the client, except those that were cut off.
     fn end(&mut self) {
         self.close_block();
-        for call in std::mem::take(&mut self.calls) {
+        for ReceivedCall { call, name, unread } in std::mem::take(&mut self.calls) {
+            let outcome = match unread {
+                Some(_) if self.is_cut_short => ToolOutcome::Cancelled,
+                Some(text) => {
+                    let text = if text.trim().is_empty() { "{}" } else { &text };
+                    let input = RawJson::parse(text).unwrap_or_else(|| RawJson::string(text));
+                    self.log(call_event(&call, &name, Some(input)));
+                    ToolOutcome::HandedOver
+                }
+                None => ToolOutcome::HandedOver,
+            };
             self.log(EventPayload::ToolResult(ToolResult {
                 call,
                 name: None,
-                outcome: ToolOutcome::HandedOver,
+                outcome,
                 reason: None,
                 content: None,
             }));

@@ -196,6 +196,70 @@ fn config_of(address: SocketAddr, repair_streams: bool) -> GatewayConfig {
     config
 }
 
+/// A Chat stream with these deltas that ends at the token limit.
+fn cut_stream(deltas: &[Value]) -> &'static str {
+    let whole = json!({ "index": 0, "id": "call_w", "type": "function",
+        "function": { "name": "a", "arguments": "{\"x\":1}" } });
+    let deltas = [json!({ "content": "Hm." }), json!({ "tool_calls": [whole] })]
+        .into_iter()
+        .filter(|delta| delta.get("content").is_some() || !deltas.is_empty())
+        .chain(deltas.iter().cloned());
+    let frame = |delta: Value, end: Value| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": end });
+        format!("data: {}\n\n", json!({ "id": "c", "choices": [choice] }))
+    };
+    let mut stream: String = deltas.map(|delta| frame(delta, Value::Null)).collect();
+    stream.push_str(&frame(json!({}), json!("length")));
+    stream.push_str("data: [DONE]\n\n");
+    stream.leak()
+}
+
+#[tokio::test]
+async fn a_call_that_the_token_limit_cut_off_is_not_offered() {
+    let half = |arguments: &str| {
+        let function = json!({ "name": "a", "arguments": arguments });
+        let call = json!({ "index": 1, "id": "call_h", "type": "function", "function": function });
+        vec![json!({ "tool_calls": [call] })]
+    };
+    for deltas in [half("{\"x\":\"rm -rf /tmp/"), half(""), Vec::new()] {
+        let server = Server::start(config_of(upstream(cut_stream(&deltas)).await, false)).await;
+        let (whole, cut): (&[&str], &[&str]) = match deltas.is_empty() {
+            true => (&[], &[]),
+            false => (&["call_w"], &["call_h"]),
+        };
+        let text = json!([{ "type": "text", "text": "go" }]);
+        let message = json!({ "id": "1", "role": "user", "content": "go", "parts": text });
+        let body = json!({ "id": "c-1", "threadId": "c-1", "model": "m", "messages": [message] });
+        let of = |frames: &[Value], kind: &str| -> Vec<Value> {
+            let of_kind = frames.iter().filter(|frame| frame["type"] == kind);
+            of_kind.map(|frame| frame["toolCallId"].clone()).collect()
+        };
+
+        let chunks = frames(&chat(&server, "/v1/ui/ai-sdk", &body).await);
+        assert_eq!(of(&chunks, "tool-input-available"), whole, "{chunks:?}");
+        assert_eq!(of(&chunks, "tool-output-error"), cut, "{chunks:?}");
+        assert_eq!(chunks.last().expect("an end")["finishReason"], "length", "{chunks:?}");
+
+        for version in [0, 1] {
+            let path = format!("/v1/ui/agui?model=m&agui_version={version}");
+            let events = frames(&chat(&server, &path, &body).await);
+            assert_eq!(of(&events, "TOOL_CALL_RESULT"), cut, "{events:?}");
+            let end = events.last().expect("an end");
+            assert_eq!(end["metadata"]["finishedReason"], "length", "{end}");
+            let pending = end["outcome"].get("pendingToolCallIds").cloned();
+            let pending = pending.unwrap_or(json!([]));
+            assert_eq!(pending, json!(if version == 1 { whole } else { &[] }), "{end}");
+            let ends = events.iter().filter(|event| event["type"] == "TOOL_CALL_END");
+            assert!(
+                ends.filter(|end| end["toolCallId"] == "call_h")
+                    .all(|end| end["metadata"].get("input").is_none()),
+                "{events:?}"
+            );
+        }
+        server.end().await;
+    }
+}
+
 #[tokio::test]
 async fn a_forwarded_body_keeps_its_encoding() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\

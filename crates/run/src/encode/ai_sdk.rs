@@ -198,8 +198,11 @@ impl AiSdkEncoder {
         let at = self.unready.iter().position(|unready| unready.id == tool.id);
         match (at.map(|at| self.unready.remove(at)), input) {
             (Some(unready), Some(input)) => self.write_input(&unready, &single_line(input), sink),
-            // The deltas are already shown, and the call ends soon.
-            (Some(_), None) if !tool.arguments.is_empty() && tool.requests.is_empty() => {}
+            // The deltas are already shown, and the call ends soon. A client may run a call that
+            // has its input.
+            (Some(_), None)
+                if tool.requests.is_empty()
+                    && (!tool.arguments.is_empty() || tool.status == ToolStatus::Cancelled) => {}
             (Some(unready), None) => self.write_input(&unready, "{}", sink),
             (None, Some(input)) => {
                 sink.push_frame(data_chunk(

@@ -16,8 +16,8 @@ use super::{
     content_type, headers,
 };
 use crate::{
-    EventPayload, Outcome, RawJson, RunEffect, RunEnd, RunEvent, RunSummary, SharedId, ToolRef,
-    ToolStatus, TurnStart, UiChange, UiPart, wire,
+    EventPayload, Outcome, RawJson, RunEffect, RunEnd, RunEvent, RunProblem, RunSummary, SharedId,
+    ToolRef, ToolStatus, TurnStart, UiChange, UiPart, wire,
 };
 
 #[test]
@@ -177,6 +177,31 @@ fn every_outcome_ends_as_its_format_requires() {
         let last: Value = serde_json::from_str(&last.data).expect("it is JSON");
         let found = last.pointer(place).cloned().unwrap_or_default();
         assert_eq!(found, expected, "{outcome:?} as {options:?}, {place}");
+    }
+}
+
+#[test]
+fn a_reply_that_was_cut_off_does_not_end_as_a_whole_one() {
+    let table = [
+        (0, "/metadata/finishedReason", json!("length"), Value::Null),
+        (1, "/metadata/finishedReason", json!("length"), Value::Null),
+        (2, "/finishReason", json!("length"), json!("stop")),
+    ];
+    let cut = || UiChange::Problem(RunProblem::cut_reply());
+    for (index, place, when_cut, when_whole) in table {
+        let (format, options) = voices().remove(index);
+        let end_of = |changes: &[UiChange]| {
+            let frames = encode(format, &options, changes);
+            assert_eq!(judge::judge(format, &options, &frames), Ok(()));
+            let last = frames.iter().rfind(|frame| frame.data != "[DONE]").expect("an end");
+            let last: Value = serde_json::from_str(&last.data).expect("it is JSON");
+            last.pointer(place).cloned().unwrap_or_default()
+        };
+        let step = |turn| UiChange::StepStarted { turn };
+        let end = || ended(Outcome::Completed);
+        assert_eq!(end_of(&[step(1), cut(), end()]), when_cut);
+        // A later reply of the run is whole.
+        assert_eq!(end_of(&[step(1), cut(), step(2), end()]), when_whole);
     }
 }
 

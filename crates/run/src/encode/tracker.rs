@@ -76,6 +76,8 @@ pub(super) struct RunEnding<'a> {
     pub(super) ended: &'a RunEnd,
     pub(super) summary: &'a RunSummary,
     pub(super) at: Option<u64>,
+    /// Whether the token limit cut off the last reply.
+    pub(super) is_cut: bool,
     /// Calls with open requests.
     pub(super) waiting: Vec<&'a TrackedTool>,
 }
@@ -95,6 +97,8 @@ pub(super) struct ChangeTracker {
     open_requests: OpenRequestPolicy,
     phase: TrackerPhase,
     step: Option<u32>,
+    /// Whether the token limit cut off the last reply.
+    is_cut: bool,
     parts: Vec<TrackedPart>,
     tools: HashMap<ToolRef, TrackedTool>,
     settled: HashMap<ToolRef, TrackedTool>,
@@ -127,6 +131,7 @@ impl ChangeTracker {
             open_requests,
             phase: TrackerPhase::NotStarted,
             step: None,
+            is_cut: false,
             parts: Vec::new(),
             tools: HashMap::new(),
             settled: HashMap::new(),
@@ -213,7 +218,10 @@ impl ChangeTracker {
                 let id = self.card_id(activity);
                 emit(TrackedChange::Activity(&id, activity));
             }
-            UiChange::Problem(problem) => emit(TrackedChange::Problem(problem)),
+            UiChange::Problem(problem) => {
+                self.is_cut |= problem.is_cut_reply();
+                emit(TrackedChange::Problem(problem));
+            }
             UiChange::RunEnded { ended, summary, at } => self.end_run(ended, summary, *at, emit),
         }
     }
@@ -224,6 +232,7 @@ impl ChangeTracker {
         }
         self.end_step(emit);
         self.step = Some(turn);
+        self.is_cut = false;
         let message = self.names.take(&format!("{}:step-{turn}", self.run));
         emit(TrackedChange::StepStarted { turn, message: &message });
     }
@@ -407,7 +416,8 @@ impl ChangeTracker {
             emit(TrackedChange::StepEnded { turn });
         }
         let waiting = waiting.iter().collect();
-        emit(TrackedChange::RunEnded(RunEnding { outcome, ended, summary, at, waiting }));
+        let is_cut = self.is_cut;
+        emit(TrackedChange::RunEnded(RunEnding { outcome, ended, summary, at, is_cut, waiting }));
     }
 
     /// Returns the unique name of a call.

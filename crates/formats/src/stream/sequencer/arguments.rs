@@ -3,9 +3,9 @@
 //! It does not check the grammar. It only tracks strings and containers, which is enough to detect
 //! the end of a value.
 
-/// State of the arguments of a call.
+/// Tells whether the streamed arguments of a call are a complete JSON value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ArgumentsTracker {
+pub struct ArgumentsTracker {
     state: ArgumentsState,
     depth: usize,
     /// The value starts with `{`.
@@ -63,8 +63,13 @@ impl ArgumentsTracker {
         }
     }
 
+    /// Reads a delta without escapes of a JSON string.
+    pub fn push_text(&mut self, text: &str) {
+        text.bytes().for_each(|byte| self.push_byte(byte));
+    }
+
     /// Whether the value is complete, with only white space after it.
-    pub(super) fn is_complete(self) -> bool {
+    pub fn is_complete(self) -> bool {
         self.state == ArgumentsState::Complete
     }
 
@@ -144,6 +149,9 @@ mod tests {
         ];
         for text in values {
             assert!(track(&[text]).is_complete(), "{text}");
+            let mut plain = ArgumentsTracker::default();
+            plain.push_text(text);
+            assert!(plain.is_complete(), "{text}");
             let trimmed = text.trim_end();
             for cut in (1..trimmed.len()).filter(|at| text.is_char_boundary(*at)) {
                 let (one, two) = text.split_at(cut);

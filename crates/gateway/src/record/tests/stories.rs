@@ -33,7 +33,7 @@ async fn calls_results_and_the_final_text_are_one_run() {
 #[tokio::test]
 async fn every_ending_has_its_outcome() {
     type Scenario = fn(&Bench);
-    let table: [(&str, Scenario, &[&str]); 19] = [
+    let table: [(&str, Scenario, &[&str]); 21] = [
         ("a text", |bench| whole(bench.begin("s", &[], ""), "hi", &[], 1), &["completed"]),
         ("nothing", |bench| whole(bench.begin("s", &[], ""), "", &[], 1), &["no_text"]),
         ("only space", |bench| whole(bench.begin("s", &[], ""), " \n", &[], 1), &["no_text"]),
@@ -102,6 +102,19 @@ async fn every_ending_has_its_outcome() {
                 whole(bench.begin("t", &["a"], ""), "hi", &[], 2);
             },
             &["open", "completed"],
+        ),
+        (
+            "a call that the token limit cut off",
+            |bench| cut(bench.begin("s", &[], ""), "hi", &[("a", "{\"x\":\"rm")]),
+            &["completed, 1 cancelled"],
+        ),
+        (
+            "a whole call before one that was cut off",
+            |bench| {
+                cut(bench.begin("s", &[], ""), "", &[("a", "{}"), ("b", "")]);
+                whole(bench.begin("s", &["a", "b"], ""), "hi", &[], 2);
+            },
+            &["completed, 1 succeeded, 1 cancelled"],
         ),
         ("nobody listens", |bench| drop(bench.begin("s", &[], "")), &["stopped"]),
         (

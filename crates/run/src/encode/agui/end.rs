@@ -28,7 +28,7 @@ pub(super) fn end_event(
     };
     let metadata = JsonObjectWriter::new()
         .text("outcome", ending.outcome.name())
-        .optional_text("finishedReason", finished_reason(ending.outcome))
+        .optional_text("finishedReason", finished_reason(ending))
         .object("summary", common_fields::summary_object(ending.summary));
     match ending.outcome {
         Outcome::Failed | Outcome::Interrupted => with_usage(
@@ -102,10 +102,11 @@ pub(super) fn can_leave_calls(ending: &RunEnding<'_>) -> bool {
         && matches!(ending.outcome, Outcome::Completed | Outcome::NoText | Outcome::Refused)
 }
 
-fn finished_reason(outcome: Outcome) -> Option<&'static str> {
-    match outcome {
+fn finished_reason(ending: &RunEnding<'_>) -> Option<&'static str> {
+    match ending.outcome {
+        Outcome::Completed | Outcome::NoText if ending.is_cut => Some("length"),
         Outcome::Stopped | Outcome::Replaced => Some("cancelled"),
-        Outcome::NoText | Outcome::MaxTurns | Outcome::Refused => Some(outcome.name()),
+        Outcome::NoText | Outcome::MaxTurns | Outcome::Refused => Some(ending.outcome.name()),
         Outcome::Completed | Outcome::Failed | Outcome::Interrupted => None,
     }
 }

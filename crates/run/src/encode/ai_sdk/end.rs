@@ -35,6 +35,9 @@ pub(super) fn write_end(ending: &RunEnding<'_>, leaves_calls: bool, sink: &mut F
         );
     };
     match ending.outcome {
+        Outcome::Completed | Outcome::NoText if ending.is_cut && ending.waiting.is_empty() => {
+            sink.push_frame(finish("length", message_metadata));
+        }
         Outcome::Completed | Outcome::NoText if leaves_calls || !ending.waiting.is_empty() => {
             sink.push_frame(finish("tool-calls", message_metadata));
         }

@@ -129,12 +129,12 @@ impl TrackedTool {
     }
 
     pub(super) fn settle(&mut self, ending: ToolEnding<'_>, emit: ChangeSink<'_>) {
+        let status = if ending.status.is_final() { ending.status } else { ToolStatus::Interrupted };
+        self.status = status;
         self.complete_arguments(None, emit);
         for request in std::mem::take(&mut self.requests) {
             emit(TrackedChange::ApprovalReplied(self, &request, ApprovalVerdict::Cancelled));
         }
-        let status = if ending.status.is_final() { ending.status } else { ToolStatus::Interrupted };
-        self.status = status;
         emit(TrackedChange::ToolEnded(self, ToolEnding { status, ..ending }));
     }
 
