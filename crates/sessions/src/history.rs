@@ -1,15 +1,15 @@
 //! Writes the conversation of a session file in the API format of its agent.
 
-use foxwedge_core::{ContentShape, Message, Part, Role};
+use foxwedge_core::{ContentShape, Message, MessageFlags, Part, Role};
 
 use super::{
-    ParsedSession, SessionAgent, ai_sdk, chat_messages, codex, crush, gemini_cli, goose, neovate,
-    opencode, pi, qwen_code,
+    ParsedSession, SessionAgent, ai_sdk, ai_sdk::ClosedCall, chat_messages, codex, crush,
+    gemini_cli, goose, neovate, opencode, pi, qwen_code,
 };
 use foxwedge_json::quote;
 
-/// The list of messages, one per line.
-pub(super) fn history(session: &ParsedSession<'_>) -> String {
+/// The list of messages, one per line, with the results of calls that it closes.
+pub(super) fn history(session: &ParsedSession<'_>, mut closed: &[ClosedCall<'_>]) -> String {
     let draft = session.draft();
     let mut out = String::with_capacity(draft.source.len() / 2 + 2);
     let shells = match session.agent {
@@ -17,6 +17,10 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
         _ => Default::default(),
     };
     for (at, message) in draft.messages.iter().enumerate() {
+        // They come behind the results that the list has for the same reply.
+        if message.role != Role::User || message.flags.has(MessageFlags::NO_RESULTS) {
+            ai_sdk::write_results(&mut out, &mut closed, at);
+        }
         out.push_str(if at == 0 { "[\n" } else { ",\n" });
         let parts = draft.parts_of(message);
         match session.agent {
@@ -55,9 +59,7 @@ pub(super) fn history(session: &ParsedSession<'_>) -> String {
             }
         }
     }
-    if session.agent.is_ai_sdk() {
-        ai_sdk::close_waiting_calls(&mut out, draft);
-    }
+    ai_sdk::write_results(&mut out, &mut closed, usize::MAX);
     out.push_str(if draft.messages.is_empty() { "[]\n" } else { "\n]\n" });
     out
 }

@@ -44,6 +44,7 @@
 //!   large, cut off by a crash, or edited by hand.
 
 use crate::chain::{LoaderBehavior, RecordChain, build_chain};
+use ai_sdk::{ClosedCall, UnstartedCalls};
 use foxwedge_core::{CheckOptions, Draft, DraftFeatures, Message, Repair, Span, check, repair};
 
 use foxwedge_formats::{OutlineOptions, ReadError, model::Loss};
@@ -371,13 +372,34 @@ impl<'a> ParsedSession<'a> {
     /// The conversation as the agent would send it: the list of messages in the format of the
     /// agent's provider, unrepaired. For a valid list, read the repaired file.
     pub fn history(&self) -> String {
-        history::history(self)
+        history::history(self, &self.closed_calls(UnstartedCalls::AtEnd))
     }
 
     /// What [`history`](ParsedSession::history) leaves out because the provider's format cannot hold
     /// it. Only the lists of the AI SDK have such parts.
     pub fn history_losses(&self) -> Vec<Loss> {
-        if self.agent.is_ai_sdk() { ai_sdk::history_losses(self.draft()) } else { Vec::new() }
+        self.losses_with(&self.closed_calls(UnstartedCalls::AtEnd))
+    }
+
+    /// [`history`](ParsedSession::history) and its losses for a model that continues it at once.
+    /// Calls that never started are closed as such: a repair of the history could not know that.
+    pub fn history_to_continue(&self) -> (String, Vec<Loss>) {
+        let closed = self.closed_calls(UnstartedCalls::Anywhere);
+        (history::history(self, &closed), self.losses_with(&closed))
+    }
+
+    fn closed_calls(&self, which: UnstartedCalls) -> Vec<ClosedCall<'a>> {
+        match self.agent.is_ai_sdk() {
+            true => ai_sdk::closed_calls(self.draft(), which),
+            false => Vec::new(),
+        }
+    }
+
+    fn losses_with(&self, closed: &[ClosedCall<'a>]) -> Vec<Loss> {
+        match self.agent.is_ai_sdk() {
+            true => ai_sdk::history_losses(self.draft(), closed),
+            false => Vec::new(),
+        }
     }
 
     /// Copies the file under another session id.

@@ -12,7 +12,7 @@ use foxwedge_formats::{
 };
 use foxwedge_json::{array_elements, field_text, field_value, quote, unescape};
 
-use super::part::INVOCATION;
+use super::{approval::ClosedCall, part::INVOCATION};
 
 /// Appends a part to a list of blocks. Returns `false` for a part that has no equivalent.
 pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bool {
@@ -69,37 +69,6 @@ pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bo
     true
 }
 
-/// Appends results for calls that wait for an approval: no other format has calls that wait so.
-pub(crate) fn close_waiting_calls(out: &mut String, draft: &Draft<'_>) {
-    let text = placeholder_text(MissingAnswer::NotStarted, PlaceholderLanguage::English);
-    let results = waiting_calls(draft).map(|(_, id)| {
-        let (id, text) = (quote(&id), quote(text));
-        format!(
-            "{{\"type\":\"tool_result\",\"tool_use_id\":{id},\"content\":{text},\"is_error\":true}}"
-        )
-    });
-    let results: Vec<String> = results.collect();
-    if !results.is_empty() {
-        out.push_str(&format!(",\n{{\"role\":\"user\",\"content\":[{}]}}", results.join(",")));
-    }
-}
-
-/// The calls that wait for an approval (message, id). They are not paired.
-fn waiting_calls<'d, 'a>(
-    draft: &'d Draft<'a>,
-) -> impl Iterator<Item = (usize, Cow<'a, str>)> + use<'d, 'a> {
-    let source = draft.source;
-    let parts =
-        draft.messages.iter().enumerate().flat_map(move |(at, message)| {
-            draft.parts_of(message).iter().map(move |part| (at, part))
-        });
-    parts.filter_map(move |(at, part)| {
-        let is_call =
-            matches!(part.kind, PartKind::Other) && write_block(&mut String::new(), source, part);
-        Some((at, field_text(source, part.span, "toolCallId").filter(|_| is_call)?))
-    })
-}
-
 /// Input that the model wrote and the SDK could not read.
 fn raw_input(source: &str, part: &Part<'_>) -> Option<Span> {
     let tool_part = field_value(source, part.span, INVOCATION).unwrap_or(part.span);
@@ -119,11 +88,11 @@ fn input_loss(source: &str, part: &Part<'_>) -> Option<String> {
 
 /// The parts of a list that [`write_block`] leaves out, the calls that are closed, and the input
 /// that is repaired.
-pub(crate) fn history_losses(draft: &Draft<'_>) -> Vec<Loss> {
+pub(crate) fn history_losses(draft: &Draft<'_>, closed: &[ClosedCall<'_>]) -> Vec<Loss> {
     let note = "a call that waits for an approval is closed: it never ran";
-    let closed = waiting_calls(draft).map(|(at, _)| Loss {
+    let closed = closed.iter().filter(|call| call.waits).map(|call| Loss {
         kind: LossKind::Order,
-        location: LossLocation::Message(at),
+        location: LossLocation::Message(call.message),
         note: note.to_owned(),
     });
     let mut losses: Vec<Loss> = closed.collect();
@@ -172,14 +141,8 @@ fn tool_name(source: &str, part: Span) -> Option<Cow<'_, str>> {
 
 /// Writes the content of a result. Returns whether it is an error.
 fn write_output(out: &mut String, source: &str, part: Span) -> bool {
-    let text = |text: Span| match text.of(source) {
-        raw if raw.starts_with('"') => raw.to_owned(),
-        raw => quote(raw),
-    };
-    let denied = |reason: Option<Span>| match reason {
-        Some(reason) => text(reason),
-        None => quote(placeholder_text(MissingAnswer::Denied, PlaceholderLanguage::English)),
-    };
+    let text = |text: Span| json_text(source, text);
+    let denied = |reason: Option<Span>| denial_text(source, reason);
     let value = |key: &str| field_value(source, part, key);
     // A tool part of version 4.
     if let Some(result) = value(INVOCATION).and_then(|it| field_value(source, it, "result")) {
@@ -212,6 +175,22 @@ fn write_output(out: &mut String, source: &str, part: Span) -> bool {
         (_, None) => out.push_str(&text(output)),
     }
     matches!(&*kind, "execution-denied" | "error-text" | "error-json")
+}
+
+/// A value as a JSON string.
+fn json_text(source: &str, value: Span) -> String {
+    match value.of(source) {
+        raw if raw.starts_with('"') => raw.to_owned(),
+        raw => quote(raw),
+    }
+}
+
+/// The content of the result of a call that the user denied, as JSON.
+pub(super) fn denial_text(source: &str, reason: Option<Span>) -> String {
+    match reason {
+        Some(reason) => json_text(source, reason),
+        None => quote(placeholder_text(MissingAnswer::Denied, PlaceholderLanguage::English)),
+    }
 }
 
 /// Writes the content of a result that is a list of texts and media.
