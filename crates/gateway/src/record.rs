@@ -262,6 +262,11 @@ impl GatewayRecorder {
         }
     }
 
+    /// Whether a run waits for tool results, so that no reply of it is in progress on this node.
+    pub(crate) fn awaits_results(&self, session: &str, run: &str) -> bool {
+        self.0.waiting_runs.find(session).is_some_and(|waiting| &*waiting.run == run)
+    }
+
     /// The run that waits for tool results in a session, for the node that will get them.
     pub(crate) fn waiting_run(&self, session: &str) -> Option<SharedRun> {
         let waiting = self.0.waiting_runs.find(session)?;

@@ -27,7 +27,8 @@ pub(super) async fn events(
     stream(app, request, id, format(request)?).await
 }
 
-/// The open run of a chat of the AI SDK, for a client that reconnects to it.
+/// The open run of a chat of the AI SDK, for a client that reconnects to it. A run that waits for
+/// results of the client has no reply to follow.
 pub(super) async fn resume(
     app: &GatewayState,
     request: &ApiRequest<'_>,
@@ -42,9 +43,14 @@ pub(super) async fn resume(
     };
     let page = ListPage { after: None, limit: 1 };
     let runs = app.store.runs(filter, page).await.map_err(store_error)?;
-    match runs.first() {
-        Some(run) => stream(app, request, &run.id, UiFormat::AiSdk).await,
-        None => Ok(no_content()),
+    let Some(run) = runs.first() else { return Ok(no_content()) };
+    // Only the node that works on the run knows whether it waits.
+    if let Some(reply) = forward_to_owner(app, request, run).await {
+        return Ok(reply);
+    }
+    match app.engine.recorder().awaits_results(&session, &run.id) {
+        true => Ok(no_content()),
+        false => stream(app, request, &run.id, UiFormat::AiSdk).await,
     }
 }
 

@@ -99,6 +99,8 @@ async fn a_chat_of_the_ai_sdk_continues_its_message_with_the_results() {
     assert_eq!(call["input"], json!({ "city": "Ulm" }));
     assert_eq!(find("finish").expect("an end")["finishReason"], "tool-calls");
     assert_eq!((find("tool-output-available"), find("tool-output-error")), (None, None));
+    let resumed = send(server.address, get("/v1/ui/ai-sdk/chat-1/stream", &token())).await;
+    assert_eq!(resumed.status, 204, "the run waits for the client: {}", resumed.body);
 
     let part = json!({
         "type": "dynamic-tool", "toolName": "weather", "toolCallId": call["toolCallId"],
