@@ -64,7 +64,7 @@ enum ApiRoute<'p> {
 
 impl<'p> ApiRoute<'p> {
     fn find(path: &'p str) -> Option<ApiRoute<'p>> {
-        if let Some(id) = ui_chat::resumed_conversation(path) {
+        if let Some(id) = ui_chat::resumed_chat(path) {
             return Some(ApiRoute::Resume(id));
         }
         let mut parts = path.strip_prefix("/v1/")?.split('/');

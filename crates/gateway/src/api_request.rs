@@ -50,28 +50,43 @@ pub(crate) fn query_parameter<'q>(
     }
 }
 
+/// Decodes the percent escapes of a path segment. One that cannot be decoded stays as it is.
+pub(crate) fn decode_path_segment(segment: &str) -> Cow<'_, str> {
+    decode_escapes(segment, PlusSign::Itself).unwrap_or(Cow::Borrowed(segment))
+}
+
 /// Decodes percent escapes. All accepted values are short.
 pub(crate) fn decode_parameter(value: &str) -> Result<Cow<'_, str>, ApiError> {
     let invalid = || error::bad_request("a query parameter cannot be decoded");
     if value.len() > MAX_PARAMETER_BYTES {
         return Err(invalid());
     }
+    decode_escapes(value, PlusSign::Space).ok_or_else(invalid)
+}
+
+/// What a `+` stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PlusSign {
+    Space,
+    Itself,
+}
+
+fn decode_escapes(value: &str, plus: PlusSign) -> Option<Cow<'_, str>> {
     if !value.contains(['%', '+']) {
-        return Ok(Cow::Borrowed(value));
+        return Some(Cow::Borrowed(value));
     }
     let mut bytes = value.bytes();
     let mut out = Vec::with_capacity(value.len());
     while let Some(byte) = bytes.next() {
         out.push(match byte {
-            b'+' => b' ',
+            b'+' if plus == PlusSign::Space => b' ',
             b'%' => {
                 let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-                let (high, low) = (digit(bytes.next()), digit(bytes.next()));
-                let (Some(high), Some(low)) = (high, low) else { return Err(invalid()) };
-                u8::try_from(high * 16 + low).map_err(|_| invalid())?
+                let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
+                u8::try_from(high * 16 + low).ok()?
             }
             byte => byte,
         });
     }
-    String::from_utf8(out).map(Cow::Owned).map_err(|_| invalid())
+    String::from_utf8(out).map(Cow::Owned).ok()
 }

@@ -103,7 +103,7 @@ impl GatewayRoute {
             path if path.starts_with("/v1/models/") || path.starts_with("/v1beta/models/") => {
                 GatewayRoute::Models
             }
-            path if ui_chat::resumed_conversation(path).is_some() => GatewayRoute::Api,
+            path if ui_chat::resumed_chat(path).is_some() => GatewayRoute::Api,
             path if is_under(path, "/v1/console") => GatewayRoute::Console,
             path if API.iter().any(|prefix| is_under(path, prefix)) => GatewayRoute::Api,
             _ => return Err(error::not_found()),
@@ -243,7 +243,8 @@ mod tests {
             (Method::POST, "/v1/ui/ai-sdk", Ok(GatewayRoute::UiChat(UiFormat::AiSdk))),
             (Method::GET, "/v1/ui/ai-sdk", Err(405)),
             (Method::GET, "/v1/ui/ai-sdk/chat-1/stream", Ok(GatewayRoute::Api)),
-            (Method::GET, "/v1/ui/ai-sdk/../stream", Err(404)),
+            (Method::GET, "/v1/ui/ai-sdk/a:b/c%20d/stream", Ok(GatewayRoute::Api)),
+            (Method::GET, "/v1/ui/ai-sdk//stream", Err(404)),
             (Method::POST, "/v1/ui/acp", Err(404)),
             (Method::GET, "/v1/chat/completions", Err(405)),
             (Method::DELETE, "/metrics", Err(405)),

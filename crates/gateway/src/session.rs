@@ -42,7 +42,7 @@ pub use query::{
 };
 pub use replay_cache::CachedReply;
 pub(crate) use replay_cache::list_headers;
-pub(crate) use session_ids::{LONGEST_NAME, is_session_name, named_session_id};
+pub(crate) use session_ids::{LONGEST_NAME, conversation_name, is_session_name, named_session_id};
 pub use session_ids::{SessionScope, conversation_scope};
 pub(crate) use shared::{SharedFacts, SharedGuardQuery, SharedPlan, lookup_keys};
 pub(crate) use shared_claim::{SharedClaim, SharedRelease};

@@ -18,8 +18,11 @@ use foxwedge_run::{
 use http::{HeaderName, HeaderValue, header, request::Parts};
 
 use crate::{
-    ApiError, HttpReply, api_request::query_parameter, error, response_body::ResponseBody,
-    session::is_session_name,
+    ApiError, HttpReply,
+    api_request::{decode_path_segment, query_parameter},
+    error,
+    response_body::ResponseBody,
+    session::conversation_name,
 };
 use chat_body::ChatBody;
 use reply_stream::UiReplyBody;
@@ -87,8 +90,8 @@ impl UiChatRequest {
         }
         let run: SharedId = input.run.as_deref().unwrap_or(request_id).into();
         let session: SharedId = input.conversation.as_deref().unwrap_or(&run).into();
-        if let Some(name) = input.conversation.filter(|name| is_session_name(name))
-            && let Ok(value) = HeaderValue::from_str(&name)
+        if let Some(id) = input.conversation.filter(|id| !id.is_empty())
+            && let Ok(value) = HeaderValue::from_str(&conversation_name(&id))
         {
             parts.headers.entry(SESSION_HEADER).or_insert(value);
         }
@@ -124,9 +127,14 @@ impl UiChatRequest {
     }
 }
 
-/// The session of a conversation whose stream a client of the AI SDK wants to resume:
+/// The id of the chat whose stream a client of the AI SDK wants to resume, as its path has it:
 /// `/v1/ui/ai-sdk/{id}/stream`.
-pub(crate) fn resumed_conversation(path: &str) -> Option<&str> {
+pub(crate) fn resumed_chat(path: &str) -> Option<&str> {
     let id = path.strip_prefix(PATH_PREFIX)?.strip_prefix("ai-sdk/")?.strip_suffix("/stream")?;
-    is_session_name(id).then_some(id)
+    (!id.is_empty()).then_some(id)
+}
+
+/// The session name of that chat. A path may have its id with percent escapes.
+pub(crate) fn resumed_session_name(id: &str) -> String {
+    conversation_name(&decode_path_segment(id)).into_owned()
 }

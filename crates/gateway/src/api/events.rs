@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     HttpReply, api_request::ApiRequest, error, gateway_state::GatewayState,
-    response_body::ResponseBody, session::named_session_id,
+    response_body::ResponseBody, session::named_session_id, ui_chat::resumed_session_name,
 };
 
 pub(super) async fn events(
@@ -32,10 +32,11 @@ pub(super) async fn events(
 pub(super) async fn resume(
     app: &GatewayState,
     request: &ApiRequest<'_>,
-    conversation: &str,
+    chat: &str,
 ) -> Result<HttpReply, ApiError> {
     app.engine.recorder().flush().await;
-    let session = named_session_id(&request.principal.caller.owner, conversation);
+    let owner = &request.principal.caller.owner;
+    let session = named_session_id(owner, &resumed_session_name(chat));
     let filter = ListFilter {
         session: Some(session.to_string()),
         open: Some(true),

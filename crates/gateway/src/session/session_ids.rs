@@ -1,6 +1,6 @@
 //! Session ids: safe in paths and logs, and unique to an owner.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -95,6 +95,16 @@ pub(super) fn hashed_session_id(owner: &str, name: &str) -> Arc<str> {
     format!("s-{}", hash.get(..32).unwrap_or_default()).into()
 }
 
+/// The session name of a conversation whose id a client chose freely: the id, or a hash of one
+/// that cannot be a name. Ids that we issue start with `s-`.
+pub(crate) fn conversation_name(id: &str) -> Cow<'_, str> {
+    if is_session_name(id) {
+        return Cow::Borrowed(id);
+    }
+    let hash = blake3::hash(id.as_bytes()).to_hex();
+    Cow::Owned(format!("c-{}", hash.get(..32).unwrap_or_default()))
+}
+
 /// Whether a name can be used as an id: safe in paths and logs.
 pub(crate) fn is_session_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
@@ -120,6 +130,18 @@ mod tests {
             assert!(!others.iter().skip(at + 1).any(|other| other == id), "{id}");
         }
         assert_eq!(named_session_id("b", "x"), named_session_id("b", "x"));
+    }
+
+    #[test]
+    fn every_conversation_has_a_name() {
+        let long = "x".repeat(129);
+        let names = ["a:b", "a/b", "a b", "é", &long, ""].map(conversation_name);
+        for (at, name) in names.iter().enumerate() {
+            assert!(is_session_name(name) && !name.starts_with("s-"), "{name}");
+            assert!(!names.iter().skip(at + 1).any(|other| other == name), "{name}");
+        }
+        assert_eq!(conversation_name("my-chat_1"), "my-chat_1");
+        assert_eq!(conversation_name("a:b"), conversation_name("a:b"));
     }
 
     #[test]

@@ -119,6 +119,30 @@ async fn a_chat_of_the_ai_sdk_continues_its_message_with_the_results() {
 }
 
 #[tokio::test]
+async fn a_chat_whose_id_is_no_session_name_has_a_session_and_is_resumed() {
+    let server = Server::start_default().await;
+    let long = "x".repeat(200);
+    let ids = [("a:b", "a:b"), ("c/d", "c/d"), ("e f", "e%20f"), ("é", "%C3%A9"), (&long, &long)];
+    let mut sessions = Vec::new();
+    for (id, in_path) in ids {
+        let text = json!([{ "type": "text", "text": "call weather with {}" }]);
+        let message = json!({ "id": "1", "role": "user", "parts": text });
+        let tools = json!([{ "type": "function", "function": weather() }]);
+        let body = json!({ "id": id, "model": "scripted", "messages": [message], "tools": tools });
+        let answer = chat(&server, "/v1/ui/ai-sdk", &body).await;
+        assert_eq!(answer.header("x-foxwedge-match"), "session-id", "{id}: {}", answer.body);
+        sessions.push(answer.header("x-foxwedge-session").to_owned());
+        let path = format!("/v1/ui/ai-sdk/{in_path}/stream");
+        let resumed = send(server.address, get(&path, &token())).await;
+        assert_eq!(resumed.status, 204, "{id}: {}", resumed.body);
+    }
+    sessions.sort();
+    sessions.dedup();
+    assert_eq!(sessions.len(), ids.len(), "{sessions:?}");
+    server.end().await;
+}
+
+#[tokio::test]
 async fn a_strict_route_refuses_an_invalid_chat_of_the_ai_sdk() {
     let mut config = config();
     config.routes = vec![Arc::new(ModelRoute {
