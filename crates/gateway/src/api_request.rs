@@ -45,8 +45,11 @@ pub(crate) fn query_parameter<'q>(
     });
     match (found.next(), found.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => decode_parameter(value).map(Some),
-        (Some(_), Some(_)) => Err(error::bad_request("a parameter is given more than once")),
+        (Some(value), None) => match decode_parameter(value) {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => Err(error::bad_parameter(name, "cannot be decoded")),
+        },
+        (Some(_), Some(_)) => Err(error::bad_parameter(name, "is given more than once")),
     }
 }
 

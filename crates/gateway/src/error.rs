@@ -97,6 +97,11 @@ pub(crate) fn bad_request(message: &'static str) -> ApiError {
     ApiError::new(ApiErrorKind::InvalidRequest, "bad_request", message)
 }
 
+/// The error for a query parameter or a header; `problem` continues a sentence that its name starts.
+pub(crate) fn bad_parameter(name: &str, problem: &str) -> ApiError {
+    bad_input(format!("`{name}` {problem}")).at(name)
+}
+
 /// The error for a body that is not what an endpoint takes.
 pub(crate) fn bad_input(message: String) -> ApiError {
     ApiError::new(ApiErrorKind::InvalidRequest, "bad_request", message)

@@ -79,7 +79,7 @@ impl UiChatRequest {
         let agui = match query_parameter(query, "agui_version")?.as_deref() {
             None | Some("1") => AgUiRevision::V1,
             Some("0") => AgUiRevision::V0,
-            Some(_) => return Err(error::bad_request("`agui_version` must be 0 or 1")),
+            Some(_) => return Err(error::bad_parameter("agui_version", "must be 0 or 1")),
         };
         let mut input = match format {
             UiFormat::AgUi => agui_input::parse(body)?,

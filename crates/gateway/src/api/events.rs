@@ -107,7 +107,7 @@ fn format(request: &ApiRequest<'_>) -> Result<UiFormat, ApiError> {
     match request.parameter("format")? {
         None => Ok(UiFormat::AgUi),
         Some(name) => UiFormat::from_name(&name).ok_or_else(|| {
-            error::bad_request("`format` must be one of agui, ai-sdk, acp or jsonl")
+            error::bad_parameter("format", "must be one of agui, ai-sdk, acp or jsonl")
         }),
     }
 }
@@ -116,12 +116,12 @@ fn options(request: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
     let agui = match request.parameter("agui_version")?.as_deref() {
         None | Some("1") => AgUiRevision::V1,
         Some("0") => AgUiRevision::V0,
-        Some(_) => return Err(error::bad_request("`agui_version` must be 0 or 1")),
+        Some(_) => return Err(error::bad_parameter("agui_version", "must be 0 or 1")),
     };
     let acp = match request.parameter("acp_version")?.as_deref() {
         None | Some("1") => AcpRevision::V1,
         Some("2") => AcpRevision::V2,
-        Some(_) => return Err(error::bad_request("`acp_version` must be 1 or 2")),
+        Some(_) => return Err(error::bad_parameter("acp_version", "must be 1 or 2")),
     };
     let prompt = match request.parameter("prompt")?.as_deref() {
         None => None,
@@ -136,11 +136,11 @@ fn options(request: &ApiRequest<'_>) -> Result<EncoderOptions, ApiError> {
 /// Where to resume: the id of a frame, or the sequence number of an event.
 fn resume_position(request: &ApiRequest<'_>) -> Result<Option<FrameId>, ApiError> {
     let header = request.headers.get("last-event-id").map(HeaderValue::to_str);
-    let text = match (header, request.parameter("after")?) {
+    let (name, text) = match (header, request.parameter("after")?) {
         // The header is newer: a browser sends it when it reconnects to the same URL.
-        (Some(Ok(text)), _) => text.to_owned(),
-        (Some(Err(_)), _) => return Err(bad_position()),
-        (None, Some(text)) => text.into_owned(),
+        (Some(Ok(text)), _) => ("last-event-id", text.to_owned()),
+        (Some(Err(_)), _) => return Err(bad_position("last-event-id")),
+        (None, Some(text)) => ("after", text.into_owned()),
         (None, None) => return Ok(None),
     };
     if text.is_empty() {
@@ -149,14 +149,13 @@ fn resume_position(request: &ApiRequest<'_>) -> Result<Option<FrameId>, ApiError
     let plain = text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse::<u64>() {
         Ok(seq) if plain => Ok(Some(FrameId { seq, part: u32::MAX })),
-        _ => text.parse().map(Some).map_err(|_| bad_position()),
+        _ => text.parse().map(Some).map_err(|_| bad_position(name)),
     }
 }
 
-fn bad_position() -> ApiError {
-    error::bad_request(
-        "`last-event-id` must be a frame id such as 12.3, or the sequence number of an event",
-    )
+fn bad_position(name: &str) -> ApiError {
+    let problem = "must be a frame id such as 12.3, or the sequence number of an event";
+    error::bad_parameter(name, problem)
 }
 
 /// JSON lines for `jsonl`, unless the client accepts server-sent events.

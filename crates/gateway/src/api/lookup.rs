@@ -44,9 +44,11 @@ impl ApiRequest<'_> {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode_parameter(name)?;
             if parameters.iter().any(|(earlier, _)| *earlier == name) {
-                return Err(error::bad_request("a parameter is given more than once"));
+                return Err(error::bad_parameter(&name, "is given more than once"));
             }
-            parameters.push((name, decode_parameter(value)?));
+            let value = decode_parameter(value)
+                .map_err(|_| error::bad_parameter(&name, "cannot be decoded"))?;
+            parameters.push((name, value));
         }
         Ok(parameters)
     }
@@ -56,7 +58,7 @@ impl ApiRequest<'_> {
         match self.parameter("limit")? {
             None => Ok(DEFAULT_LIMIT),
             Some(text) => match text.parse::<usize>() {
-                Ok(0) | Err(_) => Err(error::bad_request("`limit` must be a positive number")),
+                Ok(0) | Err(_) => Err(error::bad_parameter("limit", "must be a positive number")),
                 Ok(limit) => Ok(limit.min(MAX_LIMIT)),
             },
         }
@@ -68,7 +70,7 @@ impl ApiRequest<'_> {
             None => Ok(None),
             Some("true" | "1") => Ok(Some(true)),
             Some("false" | "0") => Ok(Some(false)),
-            Some(_) => Err(error::bad_request("the parameter must be `true` or `false`")),
+            Some(_) => Err(error::bad_parameter(name, "must be `true` or `false`")),
         }
     }
 }

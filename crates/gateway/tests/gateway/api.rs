@@ -389,6 +389,14 @@ async fn invalid_requests_get_clear_errors() {
         if status != 200 {
             assert!(answer.json()["error"]["code"].is_string(), "{path}: {}", answer.body);
         }
+        if status == 400 {
+            let parameter = path.rsplit(['?', '&']).next().expect("a parameter");
+            let name = parameter.split('=').next().expect("a name");
+            let error = &answer.json()["error"];
+            assert_eq!(error["param"], name, "{path}: {}", answer.body);
+            let message = error["message"].as_str().unwrap_or_default();
+            assert!(message.contains(&format!("`{name}`")), "{path}: {}", answer.body);
+        }
     }
     for body in ["[]", "{\"a\":1}", "{", "stop"] {
         let answer = send(to, post(&format!("/v1/runs/{run}/stop"), &key(ANN), body)).await;
