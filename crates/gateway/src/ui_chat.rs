@@ -49,16 +49,21 @@ pub(crate) struct UiChatRequest {
     /// What a chat completion cannot express of the input.
     pub(crate) losses: Vec<String>,
     format: UiFormat,
+    /// The client's names, or the id of the request. The gateway has its own for the reply.
+    conversation: SharedId,
     run: SharedId,
-    options: EncoderOptions,
+    message: Option<SharedId>,
+    agui: AgUiRevision,
 }
 
 /// What the input of a client consists of.
 struct UiChatInput {
     /// The conversation, by the client's name.
     conversation: Option<String>,
-    /// The id of the run, or of the message that the reply continues.
+    /// The id of the run.
     run: Option<String>,
+    /// The id of the message that the reply continues.
+    message: Option<String>,
     body: ChatBody,
     /// What a chat completion cannot express.
     losses: Vec<String>,
@@ -89,21 +94,16 @@ impl UiChatRequest {
             input.body.set_model(&model);
         }
         let run: SharedId = input.run.as_deref().unwrap_or(request_id).into();
-        let session: SharedId = input.conversation.as_deref().unwrap_or(&run).into();
+        let conversation: SharedId = input.conversation.as_deref().unwrap_or(&run).into();
+        let message = input.message.as_deref().map(SharedId::from);
         if let Some(id) = input.conversation.filter(|id| !id.is_empty())
             && let Ok(value) = HeaderValue::from_str(&conversation_name(&id))
         {
             parts.headers.entry(SESSION_HEADER).or_insert(value);
         }
         parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let options = EncoderOptions {
-            session,
-            run: Some(run.clone()),
-            agui,
-            handed_over: HandedOverCalls::StayOpen,
-            ..EncoderOptions::default()
-        };
-        Ok(UiChatRequest { body: input.body.finish()?, losses: input.losses, format, run, options })
+        let (body, losses) = (input.body.finish()?, input.losses);
+        Ok(UiChatRequest { body, losses, format, conversation, run, message, agui })
     }
 
     /// Encodes a reply for the client. Errors stay as they are: clients read their status and text.
@@ -122,7 +122,28 @@ impl UiChatRequest {
             }
         }
         parts.headers.remove(header::CONTENT_LENGTH);
-        let body = UiReplyBody::new(body, self.format, self.run, self.options);
+        let own = |name: &str| {
+            let value = parts.headers.get(name).and_then(|value| value.to_str().ok());
+            value.map(SharedId::from)
+        };
+        // A client of AG-UI expects its own ids. One of the AI SDK resumes the run later, and gets
+        // the ids of the gateway then.
+        let (session, run) = match self.format {
+            UiFormat::AgUi => (None, None),
+            UiFormat::AiSdk | UiFormat::Acp | UiFormat::Jsonl => {
+                (own("x-foxwedge-session"), own("x-foxwedge-run"))
+            }
+        };
+        let run = run.unwrap_or(self.run);
+        let options = EncoderOptions {
+            session: session.unwrap_or(self.conversation),
+            run: Some(run.clone()),
+            message: self.message,
+            agui: self.agui,
+            handed_over: HandedOverCalls::StayOpen,
+            ..EncoderOptions::default()
+        };
+        let body = UiReplyBody::new(body, self.format, run, options);
         HttpReply::from_parts(parts, ResponseBody::stream(body))
     }
 }

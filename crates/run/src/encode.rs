@@ -114,6 +114,8 @@ pub struct EncoderOptions {
     /// The id of the `session/prompt` request that the run responds to: a JSON string or an
     /// integer. `None`: the id of the run.
     pub prompt: Option<RawJson>,
+    /// The id of the message of the AI SDK that the run continues. `None`: the id of the run.
+    pub message: Option<SharedId>,
     /// What becomes of calls that the run hands over.
     pub handed_over: HandedOverCalls,
 }

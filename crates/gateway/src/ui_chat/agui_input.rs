@@ -70,7 +70,8 @@ pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
     });
     body.set_messages(messages);
     body.set_tools(tools);
-    Ok(UiChatInput { conversation: input.thread_id, run: input.run_id, body, losses })
+    let (conversation, run) = (input.thread_id, input.run_id);
+    Ok(UiChatInput { conversation, run, message: None, body, losses })
 }
 
 /// What the application tells the agent about itself.
@@ -218,7 +219,7 @@ mod tests {
                 { "id": "4", "role": "reasoning", "content": "hm" },
             ],
         });
-        let UiChatInput { conversation, run, body, losses } =
+        let UiChatInput { conversation, run, body, losses, message: _ } =
             parse(input.to_string().as_bytes()).unwrap_or_else(|_| panic!("refused"));
         assert_eq!((conversation.as_deref(), run.as_deref()), (Some("t"), Some("r")));
         assert!(losses.is_empty(), "{losses:?}");

@@ -18,8 +18,8 @@ pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
     };
     let conversation = take_text(&mut fields, "id");
     // The reply to results of tools continues the message that has the calls.
-    let run = list.last().filter(|last| last["role"] == "assistant");
-    let run = run.and_then(|last| last["id"].as_str()).map(str::to_owned);
+    let message = list.last().filter(|last| last["role"] == "assistant");
+    let message = message.and_then(|last| last["id"].as_str()).map(str::to_owned);
     for own in ["trigger", "messageId"] {
         fields.remove(own);
     }
@@ -31,7 +31,7 @@ pub(super) fn parse(body: &[u8]) -> Result<UiChatInput, ApiError> {
     messages.extend(converted);
     let mut body = ChatBody::with_fields(fields);
     body.set_messages(messages);
-    Ok(UiChatInput { conversation, run, body, losses })
+    Ok(UiChatInput { conversation, run: None, message, body, losses })
 }
 
 /// Converts UI messages to messages of a chat completion, and lists what those cannot express.

@@ -94,6 +94,14 @@ async fn a_chat_of_the_ai_sdk_continues_its_message_with_the_results() {
     assert!(answer.body.contains("data: [DONE]"), "{}", answer.body);
     let chunks = frames(&answer);
     let message = chunks[0]["messageId"].clone();
+    let run = answer.header("x-foxwedge-run").to_owned();
+    let session = answer.header("x-foxwedge-session").to_owned();
+    let metadata = chunks[0]["messageMetadata"]["foxwedge"].clone();
+    assert_eq!((&metadata["run"], &metadata["session"]), (&json!(run), &json!(session)));
+    // As a resumed stream has it.
+    assert_eq!(message, run);
+    let row = send(server.address, get(&format!("/v1/runs/{run}"), &token())).await;
+    assert_eq!((row.status, &row.json()["session"]), (200, &json!(session)), "{}", row.body);
     let find = |kind: &str| chunks.iter().find(|chunk| chunk["type"] == kind);
     let call = find("tool-input-available").expect("a call");
     assert_eq!(call["input"], json!({ "city": "Ulm" }));
@@ -109,8 +117,11 @@ async fn a_chat_of_the_ai_sdk_continues_its_message_with_the_results() {
     let reply =
         json!({ "id": message, "role": "assistant", "parts": [{ "type": "step-start" }, part] });
     body["messages"].as_array_mut().expect("messages").push(reply);
+    // The client may have an id of its own for the message.
+    body["messages"][1]["id"] = json!("own-1");
     let chunks = frames(&chat(&server, path, &body).await);
-    assert_eq!(chunks[0]["messageId"], message);
+    assert_eq!(chunks[0]["messageId"], "own-1");
+    assert_eq!(chunks[0]["messageMetadata"]["foxwedge"]["run"], run);
     assert_eq!(texts(&chunks, "text-delta"), "The tool said: sunny");
 
     let resumed = send(server.address, get("/v1/ui/ai-sdk/chat-1/stream", &token())).await;

@@ -22,6 +22,7 @@ use approvals::ApprovalTracker;
 pub(super) struct AiSdkEncoder {
     session: SharedId,
     run: SharedId,
+    message: SharedId,
     in_step: bool,
     /// Calls of this step whose arguments are still arriving.
     unready: Vec<UnreadyCall>,
@@ -42,6 +43,7 @@ impl AiSdkEncoder {
         AiSdkEncoder {
             session: options.session.clone(),
             run: run.clone(),
+            message: options.message.as_ref().unwrap_or(run).clone(),
             in_step: false,
             unready: Vec::new(),
             approvals: ApprovalTracker::default(),
@@ -119,7 +121,7 @@ impl AiSdkEncoder {
         }
     }
 
-    /// The message has the id of the run, so reading a stream again builds the same message.
+    /// A message of its own has the id of the run, so reading a stream again builds the same message.
     fn start_chunk(&self, epoch: u64, at: Option<u64>, started: &RunStart) -> String {
         let fields = JsonObjectWriter::new()
             .text("session", &self.session)
@@ -132,7 +134,7 @@ impl AiSdkEncoder {
             Some(at) => fields.number("startedAt", at),
             None => fields,
         };
-        let start = chunk("start").text("messageId", &self.run);
+        let start = chunk("start").text("messageId", &self.message);
         start.object("messageMetadata", metadata(fields)).finish()
     }
 
