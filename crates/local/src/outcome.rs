@@ -14,7 +14,7 @@ use foxwedge_formats::TextPosition;
 use foxwedge_sessions::{ParsedSession, SessionAgent, SessionReach};
 
 use crate::{
-    agents::LocalSessionEntry,
+    agents::{LocalSessionEntry, session_lookup::expected_notation},
     check_settings::shell_quote,
     excerpt::FindingExcerpt,
     output::clean,
@@ -207,6 +207,27 @@ fn cline_session_id(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()?.strip_suffix(".messages.json")
 }
 
+/// The id by which an agent opens a session file: the name of the file, if the agent looks for that;
+/// otherwise the id that the file names. `None` if the agent cannot open it by an id.
+fn id_at(agent: SessionAgent, path: &Path, written: Option<String>) -> Option<String> {
+    match name_in_store(agent, path) {
+        Some(name) => Some(name.to_owned()).filter(|id| expected_notation(agent, id).is_none()),
+        None => written,
+    }
+}
+
+/// The name of a session file in the folder of an agent that opens sessions by the name of their file.
+fn name_in_store(agent: SessionAgent, path: &Path) -> Option<&str> {
+    match agent {
+        SessionAgent::ClaudeCode | SessionAgent::Neovate | SessionAgent::QwenCode => {}
+        _ => return None,
+    }
+    let mut folders = path.ancestors().skip(2).take(3).filter_map(Path::file_name);
+    let name = path.file_name()?.to_str()?.strip_suffix(".jsonl")?;
+    // The file of a sub-agent of Claude Code names its session.
+    (folders.any(|folder| folder == "projects") && !name.starts_with("agent-")).then_some(name)
+}
+
 impl SessionRef {
     /// The reference to a parsed session.
     pub fn of(session: &ParsedSession<'_>) -> SessionRef {
@@ -222,10 +243,29 @@ impl SessionRef {
     pub fn at(self, path: &Path) -> SessionRef {
         let store = SessionStore::of(self.agent, path);
         let id = match store {
-            SessionStore::ClineCli => cline_session_id(path).map(str::to_owned),
-            SessionStore::Own | SessionStore::Kilo => None,
+            SessionStore::ClineCli => self.id.or_else(|| cline_session_id(path).map(str::to_owned)),
+            SessionStore::Own | SessionStore::Kilo => id_at(self.agent, path, self.id),
         };
-        SessionRef { id: self.id.or(id), store, ..self }
+        SessionRef { id, store, ..self }
+    }
+
+    /// The reference to a listed session, with the id and the folder that its file names. What the
+    /// file does not say comes from its location.
+    pub fn of_entry(
+        entry: &LocalSessionEntry,
+        id: Option<String>,
+        folder: Option<String>,
+    ) -> SessionRef {
+        let id = id.or_else(|| Some(entry.id.clone()));
+        // A folder that is only a name derived from a path leads nowhere.
+        let folder =
+            folder.or_else(|| entry.project.clone()).filter(|it| Path::new(it).is_absolute());
+        SessionRef {
+            agent: entry.agent,
+            id: id_at(entry.agent, &entry.path, id),
+            folder,
+            store: SessionStore::of_entry(entry),
+        }
     }
 
     /// The agent's command that resumes the session, if the agent has one.

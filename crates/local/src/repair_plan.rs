@@ -225,9 +225,10 @@ pub fn replace_file(
     detail: ReportDetail,
 ) -> anyhow::Result<FileReport> {
     session.map_or(Ok(()), |session| check_writable(session.agent))?;
+    let session = session.cloned().map(|session| session.at(&snapshot.path));
     snapshot.check_writable()?;
     let lock = FileLock::acquire(folders, &snapshot.path)?;
-    let _idle = check_idle(folders, &snapshot.path, &snapshot.metadata, session)?;
+    let _idle = check_idle(folders, &snapshot.path, &snapshot.metadata, session.as_ref())?;
     let backups = BackupFolder::locate(folders)?;
     let mut verified = None;
     let mut prepare = |written: &[u8], after| {

@@ -14,8 +14,9 @@ use crate::{
 };
 use foxwedge_local::{
     agents::{self, LocalSessionEntry},
+    check_settings::shell_argument,
     database,
-    outcome::{ResumeCommand, SessionRef, SessionStore},
+    outcome::{ResumeCommand, SessionRef},
     output::{self, HelpfulError, clean},
     session_overview::{SessionOverview, read_overview},
 };
@@ -37,7 +38,11 @@ pub(crate) fn run(args: ContinueArgs) -> anyhow::Result<ExitCode> {
         );
     }
     let overview = read_overview(&entry);
-    let Some(mut resume) = session_ref(&entry, &overview).resume() else {
+    let session = session_ref(&entry, &overview);
+    if session.id.is_none() {
+        bail!(no_id_error(&entry));
+    }
+    let Some(mut resume) = session.resume() else {
         bail!(
             HelpfulError::new(format!("{} has no command that resumes a session", entry.product))
                 .help("open it in the list of tasks of the extension")
@@ -68,6 +73,16 @@ pub(crate) fn run(args: ContinueArgs) -> anyhow::Result<ExitCode> {
     agent_start::hand_over(command)
 }
 
+/// The error for a file whose name is not an id, such as the copy that a synchronization made.
+fn no_id_error(entry: &LocalSessionEntry) -> HelpfulError {
+    let name = entry.agent.name();
+    HelpfulError::new(format!("{name} opens a session by the name of its file, and this is no id"))
+        .help(format!(
+            "`foxwedge fork {}` copies it under an id",
+            shell_argument(&entry.path.to_string_lossy())
+        ))
+}
+
 /// The session whose file this is.
 pub(super) fn entry_of_file(path: &Path) -> anyhow::Result<LocalSessionEntry> {
     let real = |path: &Path| database::canonicalize(path).ok();
@@ -86,12 +101,9 @@ pub(super) fn entry_of_file(path: &Path) -> anyhow::Result<LocalSessionEntry> {
     Ok(entry)
 }
 
-/// The session with its id and folder; what the file does not say comes from its location.
+/// The session with its id and folder.
 pub(crate) fn session_ref(entry: &LocalSessionEntry, overview: &SessionOverview) -> SessionRef {
-    // A folder that is only a name derived from a path leads nowhere.
-    let folder = overview.project.clone().filter(|folder| Path::new(folder).is_absolute());
-    let id = overview.id.clone().unwrap_or_else(|| entry.id.clone());
-    SessionRef { agent: entry.agent, id: Some(id), folder, store: SessionStore::of_entry(entry) }
+    SessionRef::of_entry(entry, overview.id.clone(), overview.project.clone())
 }
 
 /// The command, ready to start.

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::continue_session::entry_of_file;
+use super::continue_session::{entry_of_file, session_ref};
 use foxwedge_local::{
     language::localize,
     output,
@@ -44,7 +44,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let message = hook.and_then(|hook| {
         let entry = entry_of_file(&hook.transcript_path).ok()?;
         let overview = read_overview(&entry);
-        advise(&overview, overview.id.as_deref().unwrap_or(&entry.id))
+        advise(&overview, &session_ref(&entry, &overview).id?)
     });
     if let Some(system_message) = message
         && let Ok(text) = serde_json::to_string(&HookOutput { system_message })

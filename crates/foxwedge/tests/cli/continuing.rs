@@ -186,3 +186,47 @@ fn a_session_of_the_command_line_of_cline_is_resumed_by_its_id() {
     let fixed = sandbox.run(&["fix", &file.to_string_lossy()]);
     assert!(fixed.err.contains(&format!("cline --id {id}` resumes")), "{}", fixed.all());
 }
+
+#[test]
+fn a_copied_file_is_the_session_that_its_name_says() {
+    let sandbox = home();
+    let text = fs::read(sandbox.home().join(killed_path())).unwrap();
+    let copy = "bbbbbbbb-0002-4000-8000-000000000002";
+    let file = sandbox.keep(&killed_path().replace(KILLED, copy), 1, &text);
+    let resume = format!("cd /w && claude --resume {copy}");
+    let printed = sandbox.run(&["continue", "bbbbbbbb", "--print", "--no-fix"]);
+    assert_eq!(printed.out, format!("{resume}\n"), "{}", printed.all());
+    let input = serde_json::json!({ "transcript_path": file }).to_string();
+    let told = sandbox.pipe(&["hook"], input);
+    assert!(told.out.contains(&format!("foxwedge continue {copy}")), "{}", told.all());
+    for name in [copy, &*file.to_string_lossy()] {
+        let fixed = sandbox.run(&["fix", name]);
+        assert!(fixed.err.contains(&format!("`{resume}` resumes")), "{}", fixed.all());
+        assert!(!fixed.all().contains(KILLED), "{}", fixed.all());
+        assert_eq!(sandbox.run(&["undo", name]).code, 0);
+    }
+}
+
+#[test]
+fn a_conflict_copy_is_resumed_by_no_id() {
+    let sandbox = home();
+    let text = fs::read(sandbox.home().join(killed_path())).unwrap();
+    for ending in [" (conflicted copy 2026-11-19)", ".sync-conflict-20261119-ABCDEF", "-desktop"] {
+        let name = killed_path().replace(KILLED, &format!("{KILLED}{ending}"));
+        let file = sandbox.keep(&name, 1, &text).to_string_lossy().into_owned();
+        let ran = sandbox.run(&["continue", &file, "--print"]);
+        assert!(ran.code == 2 && ran.out.is_empty(), "{}", ran.all());
+        assert!(
+            ran.err.contains("help: `foxwedge fork ") && ran.err.contains(ending),
+            "{}",
+            ran.err
+        );
+        let fixed = sandbox.run(&["fix", &file]);
+        assert_eq!(fixed.code, 0, "{}", fixed.all());
+        assert!(!fixed.all().contains("--resume"), "{}", fixed.all());
+        let forked = sandbox.run(&["fork", &file]);
+        let id = forked.out.trim();
+        let printed = sandbox.run(&["continue", id, "--print"]);
+        assert!(printed.out.contains(&format!("claude --resume {id}")), "{}", printed.all());
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::LocalSessionEntry;
 use crate::output::{HelpfulError, clean, pluralize};
 use foxwedge_core::nearest_name;
+use foxwedge_sessions::SessionAgent;
 
 /// Fewest characters of an id that select a session.
 const MIN_ID_LENGTH: usize = 4;
@@ -17,6 +18,30 @@ const MAX_NAMED: usize = 5;
 pub fn is_session_id(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !text.is_empty() && text.chars().all(plain)
+}
+
+/// What ids of an agent are made of, if this is not one of them.
+pub fn expected_notation(agent: SessionAgent, id: &str) -> Option<&'static str> {
+    match agent {
+        SessionAgent::Opencode if !id.starts_with("ses_") => Some("`ses_` and letters or digits"),
+        SessionAgent::ClaudeCode
+        | SessionAgent::Codex
+        | SessionAgent::GeminiCli
+        | SessionAgent::CopilotCli
+        | SessionAgent::QwenCode
+            if !is_uuid(id) =>
+        {
+            Some("a UUID, such as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9")
+        }
+        _ if !is_session_id(id) => Some("made of letters, digits, `-` and `_`"),
+        _ => None,
+    }
+}
+
+fn is_uuid(id: &str) -> bool {
+    let groups: Vec<&str> = id.split('-').collect();
+    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
+        && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The session with that id, or the only one whose id begins with it. If a session has several
@@ -119,8 +144,6 @@ pub fn shorten_ids<'e>(ids: impl Iterator<Item = &'e str> + Clone) -> Vec<&'e st
 #[cfg(test)]
 mod tests {
     use std::{path::PathBuf, time::SystemTime};
-
-    use foxwedge_sessions::SessionAgent;
 
     use super::*;
     use crate::agents::SessionOrigin;

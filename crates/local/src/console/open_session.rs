@@ -119,7 +119,7 @@ impl ConsoleSession {
             stamp: file.stamp,
             version: file.version(),
             about,
-            session_ref: report.session.clone(),
+            session_ref: report.session.clone().map(|session| session.at(&file.entry.path)),
             file_check: file_check_of(&report),
             message_places: message_places(&nodes, view.len()),
             records: console_records(&nodes, &cuts),

@@ -104,7 +104,7 @@ impl ConsoleRepairPlan {
             before,
             after,
             rows,
-            session_ref: report.session,
+            session_ref: report.session.map(|session| session.at(&file.entry.path)),
         })
     }
 

@@ -22,7 +22,7 @@ use crate::{
     agents::{self, LocalSessionEntry, SessionListing, SessionOrigin},
     database::{self, SessionPath},
     disk::ContentFingerprint,
-    outcome::{SessionRef, SessionStore},
+    outcome::SessionRef,
     screen::abbreviate_home,
     session_overview::{SessionOverview, read_overview_within},
     user_folders::UserFolders,
@@ -291,13 +291,7 @@ impl ScannerShared {
             let entry = &file.entry;
             let id_in_file =
                 lock(&self.state).current_summary(entry).and_then(|summary| summary.id.clone());
-            let id = Some(id_in_file.unwrap_or_else(|| entry.id.clone()));
-            let session = SessionRef {
-                agent: entry.agent,
-                id,
-                folder: None,
-                store: SessionStore::of_entry(entry),
-            };
+            let session = SessionRef::of_entry(entry, id_in_file, None);
             let busy = busy_process(&self.folders, &entry.path, Some(&session));
             live.insert(entry.path.clone(), busy.is_some());
         }

@@ -22,7 +22,7 @@ use foxwedge_local::{
     calendar::format_timestamp,
     console::busy_process,
     language::localize,
-    outcome::{FileReport, SessionRef, SessionStore, TargetFailure, TargetOutcome, TargetResult},
+    outcome::{FileReport, SessionRef, TargetFailure, TargetOutcome, TargetResult},
     output::{self, BOLD, HELP, HelpfulError, paint, pluralize, write_stderr},
     session_health::SessionHealth,
     session_overview::{SessionOverview, read_overview},
@@ -152,13 +152,7 @@ fn judge(
         let why = if needs_flag { "it needs --unsafe-fixes" } else { "it has no fix" };
         return PlanVerdict::Skip(why.to_owned());
     }
-    let id = overview.id.clone().unwrap_or_else(|| entry.id.clone());
-    let session = SessionRef {
-        agent: entry.agent,
-        id: Some(id),
-        folder: None,
-        store: SessionStore::of_entry(entry),
-    };
+    let session = SessionRef::of_entry(entry, overview.id.clone(), None);
     match busy_process(&UserFolders::Environment, &entry.path, Some(&session)) {
         Some(reason) => PlanVerdict::Skip(reason),
         None => PlanVerdict::Repair,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use foxwedge_sessions::SessionAgent;
 
 use foxwedge_local::{
-    agents::session_lookup::is_session_id, disk::ContentFingerprint, output::HelpfulError,
+    agents::session_lookup::expected_notation, disk::ContentFingerprint, output::HelpfulError,
 };
 
 /// The id of the copy with this number, in the notation of the agent's own ids.
@@ -41,32 +41,13 @@ pub(super) fn derive(agent: SessionAgent, old: &str, number: u32) -> String {
 
 /// Refuses ids that the agent does not recognize.
 pub(super) fn check(agent: SessionAgent, id: &str) -> Result<(), HelpfulError> {
-    let expected = match agent {
-        SessionAgent::Opencode if !id.starts_with("ses_") => "`ses_` and letters or digits",
-        SessionAgent::ClaudeCode
-        | SessionAgent::Codex
-        | SessionAgent::GeminiCli
-        | SessionAgent::CopilotCli
-        | SessionAgent::QwenCode
-            if !is_uuid(id) =>
-        {
-            "a UUID, such as 0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
-        }
-        _ if !is_session_id(id) => "made of letters, digits, `-` and `_`",
-        _ => return Ok(()),
-    };
+    let Some(expected) = expected_notation(agent, id) else { return Ok(()) };
     Err(HelpfulError::new(format!(
         "`{}` is not a valid id for {}",
         foxwedge_local::output::clean(id),
         agent.name()
     ))
     .help(format!("ids of this agent must be {expected}")))
-}
-
-fn is_uuid(id: &str) -> bool {
-    let groups: Vec<&str> = id.split('-').collect();
-    groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
-        && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The path of the copy: in the folder of the original, with a name that the agent recognizes.
@@ -111,10 +92,10 @@ mod tests {
     fn ids_have_the_notation_of_their_agent() {
         for agent in [SessionAgent::ClaudeCode, SessionAgent::Codex, SessionAgent::GeminiCli] {
             let id = derive(agent, "0a1b2c3d", 1);
-            assert!(is_uuid(&id), "{id}");
+            assert!(check(agent, &id).is_ok(), "{id}");
             assert_eq!(id, derive(agent, "0a1b2c3d", 1));
             assert_ne!(id, derive(agent, "0a1b2c3d", 2));
-            assert!(check(agent, &id).is_ok() && check(agent, "../x").is_err());
+            assert!(check(agent, "../x").is_err());
         }
         assert_eq!(derive(SessionAgent::Neovate, "x", 1).len(), 8);
         assert!(check(SessionAgent::Neovate, "../x").is_err());
