@@ -18,7 +18,7 @@ use crate::{
     target::SingleTarget,
 };
 use foxwedge_local::{
-    agents,
+    agents::{self, LocalSessionEntry},
     database::{SessionPath, insert_session},
     disk,
     language::localize,
@@ -81,7 +81,16 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
     )));
     if args.output.is_none() {
         let help = paint(HELP, localize("help"));
-        let copy = SessionRef { id: Some(id), ..SessionRef::of(session) }.at(&path);
+        let source = SessionRef::of(session);
+        let copy = match &loaded.target {
+            SingleTarget::Session(entry) => {
+                let entry = LocalSessionEntry { path: path.clone(), ..(**entry).clone() };
+                SessionRef::of_entry(&entry, Some(id), source.folder)
+            }
+            SingleTarget::File(_) | SingleTarget::Stdin => {
+                SessionRef { id: Some(id), ..source }.at(&path)
+            }
+        };
         let command = copy.resume_command().unwrap_or_else(|| "the list of tasks".to_owned());
         output::write_stderr(&localize(format!("  {help}: `{command}` resumes it\n")));
     }

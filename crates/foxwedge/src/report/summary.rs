@@ -6,11 +6,11 @@ use foxwedge_sessions::SessionAgent;
 
 use super::{ReportTotals, edits, file_reports};
 use foxwedge_local::{
-    agents,
+    agents::{self, LocalSessionEntry},
     check_settings::CheckSettings,
     database,
     language::{list_separator, localize},
-    outcome::{FileReport, TargetFailure, TargetOutcome, TargetResult},
+    outcome::{FileReport, SessionRef, TargetFailure, TargetOutcome, TargetResult},
     output::{
         BOLD, ERROR, GOOD, clean, format_error, format_help, paint, pluralize, print_note,
         write_stderr,
@@ -93,10 +93,10 @@ pub(crate) fn print_next_steps(outcomes: &[TargetOutcome]) {
     const MAX_LISTED: usize = 5;
     let commands = outcomes.iter().filter_map(|outcome| match &outcome.result {
         TargetResult::Checked(report) if report.backup.is_some() => {
-            let session = report.session.as_ref()?;
+            let session = report.session.clone()?;
             // Only sessions that lie where their agent finds them.
-            let is_found = outcome.name.is_some() || is_listed(session.agent, &outcome.path);
-            session.resume_command().filter(|_| is_found)
+            let entry = listed_session(session.agent, &outcome.path)?;
+            SessionRef::of_entry(&entry, session.id, session.folder).resume_command()
         }
         TargetResult::Checked(_) | TargetResult::Skipped | TargetResult::Failed(_) => None,
     });
@@ -105,12 +105,12 @@ pub(crate) fn print_next_steps(outcomes: &[TargetOutcome]) {
     }
 }
 
-/// Whether a file is among the sessions of an agent on this machine.
-fn is_listed(agent: SessionAgent, path: &str) -> bool {
+/// The session of an agent on this machine whose file this is.
+fn listed_session(agent: SessionAgent, path: &str) -> Option<LocalSessionEntry> {
     let real = |path: &Path| database::canonicalize(path).ok();
-    let wanted = real(Path::new(path));
-    let entries = agents::find(&[agent]).entries;
-    wanted.is_some() && entries.iter().any(|entry| real(&entry.path) == wanted)
+    let wanted = real(Path::new(path))?;
+    let mut entries = agents::find(&[agent]).entries.into_iter();
+    entries.find(|entry| real(&entry.path).as_ref() == Some(&wanted))
 }
 
 /// The summary: what was fixed, what was found, and the next command.

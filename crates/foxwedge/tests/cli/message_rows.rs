@@ -58,8 +58,10 @@ fn sessions_in_message_rows_go_through_every_command() {
         home.run(1, &["fix", "--dry-run", SESSION]);
         home.run(1, &["fix", "--diff", SESSION]);
         assert_eq!(home.rows(), home.before, "nothing is written yet");
+        let continued = home.run(0, &["continue", SESSION, "--print"]).out;
+        assert!(continued.starts_with("cd ") && continued.contains(resume), "{continued}");
         let fixed = home.run(0, &["fix", SESSION]).all();
-        assert!(fixed.contains(resume), "{fixed}");
+        assert!(fixed.contains(&format!("`{}` resumes", continued.trim())), "{fixed}");
         home.run(0, &["check", "--for-api", SESSION]);
         assert!(home.run(0, &["list"]).out.contains("ok"));
         let history = home.run(0, &["resume", SESSION]).out;
@@ -78,7 +80,14 @@ fn sessions_in_message_rows_go_through_every_command() {
 fn a_fork_is_a_new_session_with_rows_of_its_own() {
     for agent in [SessionAgent::Crush, SessionAgent::Goose] {
         let home = home(agent, "result removed");
-        let copy = home.run(0, &["fork", SESSION]).out.trim().to_owned();
+        let forked = home.run(0, &["fork", SESSION]);
+        let copy = forked.out.trim().to_owned();
+        let continued = home.run(0, &["continue", &copy, "--print"]).out;
+        assert!(
+            forked.err.contains(&format!("`{}` resumes it", continued.trim())),
+            "{}",
+            forked.err
+        );
         let rows = home.rows();
         assert!(home.before.iter().all(|row| rows.contains(row)), "the original stays");
         home.run(0, &["check", "--for-api", &copy]);
