@@ -142,9 +142,9 @@ impl CheckSettings {
             return Cow::Borrowed(self);
         }
         if !is_cline {
-            return match self.folder_agent.is_none() && is_gemini_chat(path) {
-                true => Cow::Owned(self.clone().with_folder_agent(SessionAgent::GeminiCli)),
-                false => Cow::Borrowed(self),
+            return match self.folder_agent.or_else(|| agent_of_folder(path)) {
+                Some(agent) => Cow::Owned(self.clone().with_folder_agent(agent)),
+                None => Cow::Borrowed(self),
             };
         }
         Cow::Owned(CheckSettings {
@@ -208,17 +208,30 @@ impl CheckSettings {
     }
 }
 
-/// Whether a file lies in a folder of Gemini CLI: `.gemini/tmp/<project>/chats/session-….jsonl`. Only
-/// the first record of such a file shows its agent.
-fn is_gemini_chat(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if !name.starts_with("session-") || !name.contains(".json") {
-        return false;
+/// The agent in whose folder of sessions a file lies, by the names of the folders. Not every record
+/// shows its agent.
+fn agent_of_folder(path: &Path) -> Option<SessionAgent> {
+    const FOLDERS: [(SessionAgent, [&str; 2]); 6] = [
+        (SessionAgent::ClaudeCode, [".claude", "projects"]),
+        (SessionAgent::Codex, [".codex", "sessions"]),
+        (SessionAgent::Codex, [".codex", "archived_sessions"]),
+        (SessionAgent::Neovate, [".neovate", "projects"]),
+        (SessionAgent::QwenCode, [".qwen", "projects"]),
+        (SessionAgent::CopilotCli, [".copilot", "session-state"]),
+    ];
+    let name = path.file_name()?.to_str()?;
+    let is_gemini_name = name.starts_with("session-") && name.contains(".json");
+    if !is_gemini_name && !name.ends_with(".jsonl") {
+        return None;
     }
-    let Ok(real) = fs::canonicalize(path) else { return false };
-    let mut folders = real.ancestors().skip(1).map_while(|folder| folder.file_name()?.to_str());
-    let nearest: [Option<&str>; 4] = std::array::from_fn(|_| folders.next());
-    matches!(nearest, [Some("chats"), Some(_), Some("tmp"), Some(".gemini")])
+    let real = fs::canonicalize(path).ok()?;
+    let folders: Vec<&str> = real.parent()?.iter().filter_map(|folder| folder.to_str()).collect();
+    // Gemini CLI: `.gemini/tmp/<project>/chats/session-….jsonl`.
+    if is_gemini_name && matches!(folders.as_slice(), [.., ".gemini", "tmp", _, "chats"]) {
+        return Some(SessionAgent::GeminiCli);
+    }
+    let is_inside = |pair: &[&str; 2]| folders.windows(2).any(|names| names == pair);
+    FOLDERS.into_iter().find(|(_, pair)| is_inside(pair)).map(|(agent, _)| agent)
 }
 
 /// Quotes a target for a shell. Handles stdin and names that look like a flag.

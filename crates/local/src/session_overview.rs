@@ -80,6 +80,9 @@ fn try_read_overview(entry: &LocalSessionEntry, max_bytes: u64) -> anyhow::Resul
     let content = database::read(&entry.path)?;
     let content = source::decompress_within(&content, max_bytes)?;
     let text = foxwedge_sessions::readable_text(&content)?;
+    if let Some(reason) = source::lost_content(&text) {
+        bail!(reason);
+    }
     let detection = detect_agent(text.as_str());
     match &detection {
         AgentDetection::UnknownVersion(_, why) => bail!("{why}"),

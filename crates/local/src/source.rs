@@ -96,6 +96,15 @@ pub fn decode_text(bytes: &[u8]) -> Result<SessionText<'_>, TargetFailure> {
         .map_err(|error| TargetFailure::new(describe_read_error(&error)))
 }
 
+/// Why nothing is left of a session whose file has no record at all; `None` if it has text.
+pub fn lost_content(text: &SessionText<'_>) -> Option<&'static str> {
+    match (text.as_str().trim().is_empty(), text.bytes().contains(&0)) {
+        (true, true) => Some("the file has only zeros: its content is lost"),
+        (true, false) => Some("the file is empty: its content is lost"),
+        (false, _) => None,
+    }
+}
+
 /// Parses all documents of a target.
 pub fn parse_input<'a>(
     text: &'a SessionText<'_>,

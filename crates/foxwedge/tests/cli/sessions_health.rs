@@ -68,12 +68,9 @@ fn a_session_in_which_nothing_was_said_yet_is_an_empty_history() {
     let sandbox = Sandbox::new();
     let path = sandbox.keep(".neovate/projects/w/7f6e5d4c.jsonl", 1, format!("{config}\n"));
     let path = path.to_string_lossy().into_owned();
-    let empty = sandbox.keep(".neovate/projects/w/8f6e5d4c.jsonl", 1, "");
-    assert!(empty.exists());
-    let table: [&[&str]; 4] = [
+    let table: [&[&str]; 3] = [
         &["resume", "7f6e5d4c"],
         &["resume", "--format", "neovate", &path],
-        &["resume", "8f6e5d4c"],
         &["resume", "--strict", "7f6e5d4c"],
     ];
     for arguments in table {
@@ -84,8 +81,58 @@ fn a_session_in_which_nothing_was_said_yet_is_an_empty_history() {
         let ran = sandbox.run(&[command, "7f6e5d4c"]);
         assert_eq!(ran.code, 0, "{}", ran.all());
     }
-    let ran = sandbox.run(&["check", "--format", "neovate", &path]);
-    assert_eq!(ran.code, 0, "{}", ran.all());
+    let table: [&[&str]; 4] =
+        [&["--format", "neovate", &path], &["7f6e5d4c"], &["--all"], &[&path]];
+    for arguments in table {
+        let ran = sandbox.run(&[&["check"], arguments].concat());
+        assert_eq!(ran.code, 0, "{arguments:?} {}", ran.all());
+    }
+}
+
+#[test]
+fn a_session_whose_content_is_lost_is_unreadable_everywhere() {
+    let id = "0a1b2c3d-0010-4000-8000-000000000010";
+    let extension = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
+    let files = [
+        format!(".claude/projects/-w/{id}.jsonl"),
+        format!(".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{id}.jsonl"),
+        format!(".neovate/projects/w/{id}.jsonl"),
+        format!(".qwen/projects/w/chats/{id}.jsonl"),
+        format!("{extension}/tasks/{id}/api_conversation_history.json"),
+    ];
+    let contents = [("", "is empty"), ("\n", "is empty"), ("\0\0\0\0", "has only zeros")];
+    for file in &files {
+        for (content, reason) in contents {
+            let sandbox = Sandbox::new();
+            sandbox.keep(file, 1, content);
+            let table: [&[&str]; 6] = [
+                &["list"],
+                &["check", id],
+                &["check", "--all"],
+                &["resume", id],
+                &["fix", id],
+                &["fix", "--broken", "--dry-run"],
+            ];
+            for arguments in table {
+                let ran = sandbox.run(arguments);
+                assert_eq!(ran.code, 2, "{file} {arguments:?} {}", ran.all());
+                let told = format!("the file {reason}");
+                assert!(ran.all().contains(&told), "{file} {arguments:?} {}", ran.all());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_in_the_folder_of_an_agent_is_read_as_its_session() {
+    let id = "0a1b2c3d-0011-4000-8000-000000000011";
+    let sandbox = Sandbox::new();
+    let text = format!("[]\n{}", sound().text());
+    let path = sandbox.keep(&format!(".claude/projects/-w/{id}.jsonl"), 1, text);
+    let by_id = sandbox.run(&["check", id]);
+    let by_path = sandbox.run(&["check", &path.to_string_lossy()]);
+    assert_eq!(by_path.code, by_id.code, "{}{}", by_path.all(), by_id.all());
+    assert!(!by_path.all().contains("openai"), "{}", by_path.all());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use foxwedge_sessions::{self, AgentDetection, ParsedSession, SessionAgent, Sessi
 
 use super::{
     DocumentBody, InputDocument, InputRejection, ParsedInput, decompress, describe_read_error,
-    no_rules_note,
+    lost_content, no_rules_note,
 };
 use crate::{
     check_settings::CheckSettings,
@@ -37,11 +37,19 @@ pub(super) fn parse_session<'a>(
             AgentDetection::Unsupported(name) => return Err(unsupported_failure(name).into()),
         },
     };
+    let is_stored = settings.is_in_agent_folder() || settings.folder_agent().is_some();
+    if let Some(reason) = lost_content(text).filter(|_| is_stored) {
+        return Err(TargetFailure::new(reason).into());
+    }
     let mut options = settings.options_for_agent(agent);
     let mut notes: Vec<String> = no_rules_note(&options).into_iter().collect();
     match foxwedge_sessions::read(text, agent, outline_options(options.profile)) {
         // Agents keep other files in their folders, too.
-        Ok(session) if !shows_agent && session.draft().messages.is_empty() => Ok(None),
+        Ok(session)
+            if !shows_agent && session.draft().messages.is_empty() && !session.has_records() =>
+        {
+            Ok(None)
+        }
         Err(_) if !shows_agent => Ok(None),
         Ok(session) if is_foreign(text, &session, settings) => {
             let message = format!("it contains no {} records", agent.name());
@@ -119,15 +127,15 @@ fn is_foreign(
     let is_list = text.as_str().trim_start().starts_with('[');
     let is_new_task =
         (session.agent == SessionAgent::Cline || session.agent.is_ai_sdk()) && is_list;
-    // An empty file in the agent's own folder is a new session.
-    let is_empty = settings.is_in_agent_folder() && session.draft().body.defects.is_empty();
+    // A file without messages in the agent's own folder is a new session.
+    let is_new = settings.is_in_agent_folder() && session.draft().body.defects.is_empty();
     let is_detected = match foxwedge_sessions::detect_agent(text.as_str()) {
         AgentDetection::Known(other) | AgentDetection::UnknownVersion(other, _) => {
             other == session.agent
         }
         AgentDetection::Unknown | AgentDetection::Unsupported(_) => false,
     };
-    !is_new_task && !is_detected && !is_empty
+    !is_new_task && !is_detected && !is_new
 }
 
 /// Error for the file of an agent that is not supported.
