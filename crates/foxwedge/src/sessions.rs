@@ -13,6 +13,7 @@ use crate::{
 };
 use foxwedge_local::outcome::STDIN;
 use foxwedge_local::{
+    agents::session_lookup,
     check_settings::CheckSettings,
     input_format::InputFormat,
     outcome::TargetFailure,
@@ -200,7 +201,7 @@ impl LoadedConversation {
             SingleTarget::File(path) => {
                 foxwedge_local::check_settings::shell_quote(&clean(&path.to_string_lossy()))
             }
-            SingleTarget::Session(entry) => clean(&entry.id),
+            SingleTarget::Session(entry) => session_lookup::command_argument(entry, &entry.id),
         }
     }
 }

@@ -221,15 +221,16 @@ fn find_session<S: std::ops::Deref<Target = [LocalSessionEntry]>>(
     sessions: impl FnOnce() -> S,
 ) -> Result<LocalSessionEntry, TargetFailure> {
     let missing = missing_failure(path, error);
-    let id = path.to_str().filter(|id| session_lookup::is_session_id(id));
-    let Some(id) = id.filter(|_| error.kind() == io::ErrorKind::NotFound) else {
+    let is_name = path.components().count() == 1 && error.kind() == io::ErrorKind::NotFound;
+    let Some(id) = path.to_str().filter(|_| is_name) else { return Err(missing) };
+    let sessions = sessions();
+    // The name of a copied file is an id, too, though only as a whole.
+    if !session_lookup::is_session_id(id) && !sessions.iter().any(|entry| entry.id == id) {
         return Err(missing);
-    };
-    session_lookup::find_session(id, &sessions()).cloned().map_err(|error| {
-        match similar_file(path) {
-            Some(_) => missing,
-            None => TargetFailure::from_error(&error.into()),
-        }
+    }
+    session_lookup::find_session(id, &sessions).cloned().map_err(|error| match similar_file(path) {
+        Some(_) => missing,
+        None => TargetFailure::from_error(&error.into()),
     })
 }
 

@@ -189,8 +189,10 @@ fn footer(args: &ListArgs, listing: &SessionListing, rows: &[ListedSessionRow]) 
     let sessions = pluralize(rows.len(), "session");
     let counts = counts.join(list_separator());
     let mut text = localize(format!("{sessions}: {counts}.\n")).into_owned();
+    let argument =
+        |row: &ListedSessionRow| session_lookup::command_argument(&row.entry, &row.short_id);
     let fixable: Vec<String> =
-        rows.iter().filter(|row| row.overview.is_fixable).map(|row| clean(&row.short_id)).collect();
+        rows.iter().filter(|row| row.overview.is_fixable).map(argument).collect();
     let repairs = match fixable.as_slice() {
         [] => return text,
         [only] => format!("`foxwedge fix {only}` repairs it"),

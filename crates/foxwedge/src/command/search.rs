@@ -173,7 +173,7 @@ fn footer(found: &[FoundSession], total: usize) -> String {
         0 => format!("{sessions}."),
         more => format!("{sessions} ({more} more with a larger --limit)."),
     });
-    let id = clean(&first.short_id);
+    let id = session_lookup::command_argument(&first.entry, &first.short_id);
     let show = localize(format!("`foxwedge show {id}` shows the first of them"));
     format!("{count}\n  {}: {show}\n", paint(HELP, localize("help")))
 }

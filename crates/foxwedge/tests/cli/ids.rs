@@ -28,6 +28,26 @@ fn a_session_is_fixed_by_its_id() {
 }
 
 #[test]
+fn a_copied_file_is_named_by_its_whole_name_or_its_path() {
+    let sandbox = claude();
+    let text = std::fs::read(sandbox.home().join(killed_path())).unwrap();
+    let copy = format!("{KILLED} (conflicted copy 2026-11-19)");
+    let file = sandbox.keep(&killed_path().replace(KILLED, &copy), 1, text);
+    let file = file.to_string_lossy();
+    let listed = sandbox.run(&["list"]);
+    assert!(listed.out.contains(&copy), "{}", listed.all());
+    assert!(listed.err.contains(&format!("'{file}'")), "{}", listed.err);
+    let shown = sandbox.run(&["show", &copy]);
+    assert!(shown.err.contains(&format!("`foxwedge fix '{file}'`")), "{}", shown.all());
+    let ran = sandbox.run(&["fix", &copy]);
+    assert_eq!(ran.code, 0, "{}", ran.all());
+    assert_eq!(sandbox.run(&["check", &copy]).code, 0);
+    assert_eq!(sandbox.run(&["check", KILLED]).code, 1, "another session");
+    let ran = sandbox.run(&["check", &format!("{KILLED} (")]);
+    assert!(ran.code == 2 && ran.err.contains("no such file or folder"), "{}", ran.all());
+}
+
+#[test]
 fn what_several_ids_share_names_none_of_them() {
     let sandbox = claude();
     for command in ["check", "show", "resume", "export", "fork"] {

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use super::LocalSessionEntry;
-use crate::output::{HelpfulError, clean, pluralize};
+use crate::{
+    check_settings::shell_argument,
+    output::{HelpfulError, clean, pluralize},
+};
 use foxwedge_core::nearest_name;
 use foxwedge_sessions::SessionAgent;
 
@@ -118,7 +121,16 @@ fn format_names(entries: &[&LocalSessionEntry]) -> String {
     names.join(", ")
 }
 
-/// The shortest unique prefix of each id.
+/// The argument that names a session: an id of it, or its file if the id needs quotes.
+pub fn command_argument(entry: &LocalSessionEntry, id: &str) -> String {
+    match is_session_id(id) {
+        true => id.to_owned(),
+        false => shell_argument(&entry.path.to_string_lossy()),
+    }
+}
+
+/// The shortest unique prefix of each id. What is no session id stays whole: a part of it would name
+/// nothing.
 pub fn shorten_ids<'e>(ids: impl Iterator<Item = &'e str> + Clone) -> Vec<&'e str> {
     let mut sorted: Vec<&str> = ids.clone().collect();
     sorted.sort_unstable();
@@ -127,6 +139,9 @@ pub fn shorten_ids<'e>(ids: impl Iterator<Item = &'e str> + Clone) -> Vec<&'e st
         one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count()
     };
     let cut = |id: &'e str| {
+        if !is_session_id(id) {
+            return id;
+        }
         let Ok(at) = sorted.binary_search(&id) else { return id };
         let before = at.checked_sub(1).and_then(|at| sorted.get(at));
         let neighbors = before.into_iter().chain(sorted.get(at + 1));
@@ -191,5 +206,7 @@ mod tests {
         let ids = ["0199aaaa-bb-1", "0199aaaa-bb-2", "ffffffffff", "abc", "0199aaaa-cc"];
         let shown = ["0199aaaa-bb-1", "0199aaaa-bb-2", "ffffffff", "abc", "0199aaaa-c"];
         assert_eq!(shorten_ids(ids.into_iter()), shown);
+        let copies = ["0199aaaa-bb (copy)", "0199aaaa-bb", "0199aaaa-bb.1", "ffffffff (copy 2)"];
+        assert_eq!(shorten_ids(copies.into_iter()), copies);
     }
 }
