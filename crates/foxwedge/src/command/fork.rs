@@ -8,9 +8,9 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use foxwedge_core::check;
+use foxwedge_core::{Finding, check};
 use foxwedge_formats::outline_options;
-use foxwedge_sessions::{ParsedSession, SessionAgent, read, readable_text};
+use foxwedge_sessions::{FindingEffect, ParsedSession, SessionAgent, read, readable_text};
 
 use crate::{
     cli::{ForkArgs, SessionViewMode},
@@ -79,6 +79,14 @@ pub(crate) fn run(args: ForkArgs) -> anyhow::Result<ExitCode> {
         "Copied to {}{repaired}.\n",
         clean(&path.to_string_lossy())
     )));
+    if let Some(finding) = blocking_finding(&document, args.session.view) {
+        let (agent, code) = (session.agent.name(), finding.rule.label());
+        output::print_note(&format!(
+            "{agent} cannot open the copy: {code}: {}",
+            clean(&finding.message)
+        ));
+        return Ok(ExitCode::FAILURE);
+    }
     if args.output.is_none() {
         let help = paint(HELP, localize("help"));
         let source = SessionRef::of(session);
@@ -191,6 +199,14 @@ fn sibling_file(loaded: &LoadedConversation, agent: SessionAgent) -> Result<&Pat
         (SingleTarget::File(path), _) => return Ok(path),
     };
     Err(HelpfulError::new(message).help("nothing was written; `-o FILE` writes the copy to a file"))
+}
+
+/// What keeps the agent from opening the copy of a document. A raw copy is as broken as the original.
+fn blocking_finding(document: &InputDocument<'_>, view: SessionViewMode) -> Option<Finding> {
+    let session = session_document::session(document).filter(|_| view == SessionViewMode::Clean)?;
+    let rated = session.rate_findings(&document.check_options).findings;
+    let mut blocking = rated.into_iter().filter(|(_, effect)| *effect == FindingEffect::Blocks);
+    blocking.next().map(|(finding, _)| finding)
 }
 
 /// Reads the copy again. It must have the new id, the same history and no new findings.

@@ -112,6 +112,19 @@ fn where_a_copy_would_not_be_found_it_needs_a_file() {
 }
 
 #[test]
+fn a_copy_that_its_agent_cannot_open_is_no_success() {
+    let sandbox = Sandbox::new();
+    let text = codex(CODEX);
+    let (_, headless) = text.split_once('\n').unwrap();
+    let name = format!(".codex/sessions/2026/01/02/rollout-2026-01-02T03-04-05-{CODEX}.jsonl");
+    sandbox.keep(&name, 1, headless);
+    let ran = sandbox.run(&["fork", CODEX]);
+    assert_eq!(ran.code, 1, "{}", ran.all());
+    assert!(ran.err.contains("codex cannot open the copy: FW801: "), "{}", ran.err);
+    assert!(!ran.err.contains("resumes it"), "{}", ran.err);
+}
+
+#[test]
 fn a_raw_copy_is_as_broken_as_the_original() {
     let sandbox = claude();
     let new = forked(&sandbox, &[KILLED, "--view", "raw"]);
