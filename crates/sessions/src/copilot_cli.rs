@@ -5,13 +5,13 @@
 //! is an event of its own. A compaction and a cleared context replace everything before them.
 
 use foxwedge_core::{
-    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
-    PartKind, Role, SignatureState, Span,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, Fix,
+    MessageFlags, PartKind, Role, SignatureState, Span, Strategy,
 };
 
 use super::{
     metadata::SessionMetadata,
-    records::{HistoryControl, ParsedRecord, is_true, plain_string, string_value},
+    records::{HistoryControl, ParsedRecord, RowDefect, is_true, plain_string, string_value},
 };
 use foxwedge_formats::outline::{
     OutlineReader, UniqueFields, read_non_empty, read_string, text_fullness,
@@ -20,7 +20,18 @@ use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_value};
 
 mod write;
 
-pub(super) use write::{write_changed, write_new};
+pub(super) use write::{event_ids, write_changed, write_new};
+
+/// Events without a message, each with a field of its data without which Copilot refuses the file.
+/// Observed with 1.0.102.
+const REQUIRED_FIELDS: [(&str, &str); 3] = [
+    ("assistant.turn_end", "turnId"),
+    ("session.usage_record", "usage"),
+    ("session.shutdown", "modelMetrics"),
+];
+
+/// The rule of events that lack such a field. Its repair removes them.
+pub(super) const INCOMPLETE_EVENT: u16 = 805;
 
 /// Whether an object is a record, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {
@@ -37,7 +48,7 @@ pub(super) fn read_record<'a>(
     let source = reader.source;
     let (mut data, mut is_subagent) = (None, false);
     let mut once = UniqueFields::default();
-    scan.object(|scan, key, _| {
+    let span = scan.object(|scan, key, _| {
         once.check_known(scan, &[b"type", b"data", b"agentId"], key)?;
         match key {
             b"type" => record.kind = plain_string(scan, source)?.unwrap_or_default(),
@@ -57,6 +68,18 @@ pub(super) fn read_record<'a>(
     let Some(data) = data else {
         return if is_message { scan.fail("an event without its data") } else { Ok(()) };
     };
+    let required = REQUIRED_FIELDS.iter().find(|(kind, _)| *kind == record.kind);
+    if let Some((kind, field)) = required
+        && field_value(source, data, field).is_none()
+    {
+        record.defects.push(RowDefect {
+            code: INCOMPLETE_EVENT,
+            span,
+            problem: format!("event `{kind}` lacks `{field}`"),
+            repair: format!("event `{kind}` without `{field}` is removed"),
+            fix: Fix::safe(Strategy::Drop),
+        });
+    }
     let mut inner = JsonScanner::within(source, data);
     match record.kind {
         "session.start" => read_start(&mut inner, source, metadata)?,

@@ -9,6 +9,21 @@ pub(super) struct UsedIds {
     pub(super) rounds: HashMap<String, u32>,
 }
 
+impl UsedIds {
+    /// Derives an id from a seed that neither a new record has nor one in the file.
+    pub(super) fn derive(&mut self, seed: &[&str], is_in_file: impl Fn(&str) -> bool) -> String {
+        // Skips the rounds of this seed that are already used.
+        let round = self.rounds.entry(derive_uuid(seed, 0)).or_insert(0);
+        loop {
+            let id = derive_uuid(seed, *round);
+            *round += 1;
+            if !is_in_file(&id) && self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}
+
 /// Derives a UUID from strings (version 8: vendor-defined), the same on every machine.
 pub(super) fn derive_uuid(seed: &[&str], round: u32) -> String {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -40,5 +55,14 @@ mod tests {
         );
         assert_ne!(id, derive_uuid(&["ab"], 0));
         assert_ne!(id, derive_uuid(&["a", "b"], 1));
+    }
+
+    #[test]
+    fn records_of_one_seed_get_different_ids_that_the_file_does_not_have() {
+        let in_file = derive_uuid(&["event", "p", "text"], 1);
+        let mut used = UsedIds::default();
+        let mut next = || used.derive(&["event", "p", "text"], |id| id == in_file);
+        let ids = [next(), next(), next()];
+        assert_eq!(ids, [0, 2, 3].map(|round| derive_uuid(&["event", "p", "text"], round)));
     }
 }

@@ -5,11 +5,7 @@ use std::{collections::HashMap, ops::Deref};
 use crate::chain::{ChainStatus, RecordChain};
 use foxwedge_core::{Message, Part, PartKind, Span};
 
-use super::{
-    ParsedSession, SessionAgent,
-    derived_id::{UsedIds, derive_uuid},
-    records::SessionRecords,
-};
+use super::{ParsedSession, SessionAgent, derived_id::UsedIds, records::SessionRecords};
 
 /// Indexes of a session for rewriting its file.
 pub(super) struct LinkedFileRewriter<'s, 'a> {
@@ -175,14 +171,6 @@ impl<'s, 'a> LinkedFileRewriter<'s, 'a> {
 
     /// Derives an unused id from a seed.
     pub(super) fn derive_id(&self, seed: &[&str], used: &mut UsedIds) -> String {
-        // Skips the rounds of this seed that are already used.
-        let round = used.rounds.entry(derive_uuid(seed, 0)).or_insert(0);
-        loop {
-            let id = derive_uuid(seed, *round);
-            *round += 1;
-            if !self.ids.contains_key(id.as_str()) && used.taken.insert(id.clone()) {
-                return id;
-            }
-        }
+        used.derive(seed, |id| self.ids.contains_key(id))
     }
 }

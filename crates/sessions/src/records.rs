@@ -1,6 +1,6 @@
 //! Reads the records of a session file in one pass.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::chain::{CarriedRecords, RecordLink};
 use foxwedge_core::{ContentShape, Draft, DraftBuilder, FileDefect, Fix, MessageFlags, Role, Span};
@@ -8,7 +8,7 @@ use foxwedge_core::{ContentShape, Draft, DraftBuilder, FileDefect, Fix, MessageF
 mod line_defects;
 
 use super::{
-    SessionAgent, SessionText, detection,
+    SessionAgent, SessionText, copilot_cli, detection,
     gemini_history::{GeminiHistoryStep, GeminiMessageVersion},
     lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
     metadata::SessionMetadata,
@@ -62,11 +62,11 @@ pub(super) struct ParsedRecord<'a> {
     /// Versions of messages.
     pub(super) entries: Vec<GeminiMessageVersion<'a>>,
     pub(super) step: Option<GeminiHistoryStep<'a>>,
-    /// Rows in the record that the agent cannot decode.
+    /// What the agent cannot decode: rows in the record, or the record itself.
     pub(super) defects: Vec<RowDefect>,
 }
 
-/// A row that the agent cannot decode.
+/// A row or a record that the agent cannot decode.
 pub(super) struct RowDefect {
     pub(super) code: u16,
     pub(super) span: Span,
@@ -206,7 +206,15 @@ impl<'a> SessionReader<'a> {
         if !lines || self.log.defects.is_empty() || self.reader.builder.message_count() > 0 {
             return;
         }
-        let mut whole = self.log.records.iter().filter(|record| record.state != RecordState::Torn);
+        let defects = self.log.defects.iter().map(|(_, _, defect)| defect);
+        let removed: HashSet<Span> = defects
+            .filter(|defect| defect.code == copilot_cli::INCOMPLETE_EVENT)
+            .map(|defect| defect.span)
+            .collect();
+        let mut whole =
+            self.log.records.iter().filter(|record| {
+                record.state != RecordState::Torn && !removed.contains(&record.span)
+            });
         if !whole.any(|record| detection::is_record_of(source, record.span, agent)) {
             for (_, _, defect) in &mut self.log.defects {
                 defect.fix = Fix::NONE;

@@ -9,6 +9,7 @@ use foxwedge_core::{Message, Repair, RepairedMessage, Span};
 
 use super::{
     ParsedSession, SessionAgent, ai_sdk, codex, copilot_cli, crush,
+    derived_id::UsedIds,
     emit::{FileEdits, emit},
     goose, kimi_code,
     message_rows::{self, RowFormat},
@@ -21,6 +22,7 @@ use foxwedge_json::{FieldChange, OutputChunk, SpliceWriter, write_patched};
 /// Writes the file that a repair produces.
 pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> RewrittenFile<'a> {
     let rewriter = SequenceFileRewriter { session, repair };
+    let is_copilot = session.agent == SessionAgent::CopilotCli;
     let mut edits = FileEdits::default();
     let moved = rewriter.moved_messages();
     // The messages of each record, in order. New messages follow the record before them.
@@ -58,6 +60,13 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     if let Some(row_format) = row_dialect(session.agent) {
         message_rows::repair_rows(row_format, session, repair, &mut edits);
     }
+    for &fixed in repair.body.fixed_defects.iter().filter(|_| is_copilot) {
+        let defect = session.draft().body.defects.get(fixed);
+        let is_removed = defect.is_some_and(|it| it.code == copilot_cli::INCOMPLETE_EVENT);
+        if let Some(&record) = session.chain.defect_records.get(fixed).filter(|_| is_removed) {
+            edits.changed.insert(record, Vec::new());
+        }
+    }
     // Lone surrogates may occur anywhere, also in records that hold no message.
     for lone in repair.surrogates.iter() {
         let after = session.log.records.partition_point(|record| record.span.start <= lone.start);
@@ -66,8 +75,12 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
         }
     }
     let mut ordinals = codex::CodexOrdinals::new(session, &edits);
+    let mut used = UsedIds::default();
+    if is_copilot && !new_messages.is_empty() {
+        used.taken = copilot_cli::event_ids(session);
+    }
     for (anchor, message) in new_messages {
-        let new = rewriter.new_record(anchor, message, &mut ordinals);
+        let new = rewriter.new_record(anchor, message, &mut ordinals, &mut used);
         match anchor {
             Some(anchor) => edits.behind.entry(anchor).or_default().push(new),
             None => edits.first.push(new),
@@ -187,6 +200,7 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         anchor: Option<u32>,
         message: &RepairedMessage<'a>,
         ordinals: &mut codex::CodexOrdinals,
+        used: &mut UsedIds,
     ) -> Vec<OutputChunk> {
         let near = anchor.or_else(|| self.session.chain.records.first().copied()).unwrap_or(0);
         let mut out = self.writer();
@@ -196,7 +210,7 @@ impl<'a> SequenceFileRewriter<'_, 'a> {
         }
         match self.session.agent {
             SessionAgent::CopilotCli => {
-                copilot_cli::write_new(self.session, &mut out, near, message);
+                copilot_cli::write_new(self.session, &mut out, near, message, used);
                 return out.finish();
             }
             SessionAgent::KimiCode => {

@@ -114,6 +114,30 @@ fn a_session_that_copilot_is_working_on_is_not_touched() {
 }
 
 #[test]
+fn an_event_without_a_field_that_copilot_requires_is_removed() {
+    let [_, agent, _] = &RECORDED;
+    let text = String::from_utf8(agent.read()).unwrap();
+    for kind in ["assistant.turn_end", "session.usage_record", "session.shutdown"] {
+        let damaged = text.lines().map(|line| {
+            let mut event: Value = serde_json::from_str(line).unwrap();
+            if event["type"] == kind {
+                event["data"] = serde_json::json!({});
+            }
+            format!("{event}\n")
+        });
+        let sandbox = Sandbox::new();
+        let file = sandbox.keep(agent.path, 1, damaged.collect::<String>());
+        assert_eq!(listed(&sandbox)[0]["health"], "needs-repair", "{kind}");
+        let checked = sandbox.run(&["check", ID]);
+        assert!(checked.out.contains("FW805"), "{kind}: {}", checked.all());
+        let fixed = sandbox.run(&["fix", ID]);
+        assert_eq!(fixed.code, 0, "{kind}: {}", fixed.all());
+        assert!(!fs::read_to_string(file).unwrap().contains(kind), "{kind}");
+        assert_eq!(listed(&sandbox)[0]["health"], "ok", "{kind}: {}", fixed.all());
+    }
+}
+
+#[test]
 fn damaged_recordings_are_repaired_and_put_back() {
     for agent in &RECORDED {
         let mut count = 0;

@@ -1,8 +1,10 @@
 //! Writes events of Copilot CLI.
 
+use std::{borrow::Cow, collections::HashSet};
+
 use foxwedge_core::{Draft, PartKind, PartSource, RepairedMessage, Role, Span};
 
-use crate::{ParsedSession, chat_messages::joined_text, derived_id::derive_uuid};
+use crate::{ParsedSession, chat_messages::joined_text, derived_id::UsedIds};
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
 
@@ -51,6 +53,7 @@ pub(crate) fn write_new(
     out: &mut SpliceWriter<'_>,
     near: u32,
     message: &RepairedMessage<'_>,
+    used: &mut UsedIds,
 ) {
     let draft = session.draft();
     if let (Some(origin), false) = (message.origin(), message.is_touched())
@@ -66,7 +69,7 @@ pub(crate) fn write_new(
     let template = session.span(near);
     let parent = field_text(out.source, template, "id").unwrap_or_default();
     let seed = answer.map_or("text", |(id, _)| id);
-    let id = derive_uuid(&["event", &parent, seed], u32::from(message.role == Role::Assistant));
+    let id = used.derive(&["event", &parent, seed], |_| false);
     let (kind, data) = match (message.role, answer) {
         (_, Some((call, part))) => {
             let words = match part.source() {
@@ -97,6 +100,13 @@ pub(crate) fn write_new(
         out.copy(time);
     }
     out.text(&format!(",\"parentId\":{}}}", quote(&parent)));
+}
+
+/// The ids of all events in the file.
+pub(crate) fn event_ids(session: &ParsedSession<'_>) -> HashSet<String> {
+    let source = session.log.source;
+    let ids = session.log.records.iter().map(|record| field_text(source, record.span, "id"));
+    ids.flatten().map(Cow::into_owned).collect()
 }
 
 /// The requests of a reply.

@@ -357,6 +357,7 @@ pub const RATED_ROWS: &[RatedRow] = &[
         "1.0.102 leaves out an event that shares its line with a torn one",
     ),
     row(CopilotCli, &[803], All, COPILOT, HidesHistory, "1.0.102 leaves out the line"),
+    row(CopilotCli, &[805], All, COPILOT, Blocks, "1.0.102 rejects a file with such an event"),
     row(KimiCode, &[101], All, KIMI, Tolerated, "2.1.0 adds an error result to open calls"),
     row(KimiCode, &[102], All, KIMI, HidesHistory, "2.1.0 leaves out results without a call"),
     row(
