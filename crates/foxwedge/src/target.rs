@@ -221,7 +221,8 @@ fn find_session<S: std::ops::Deref<Target = [LocalSessionEntry]>>(
     sessions: impl FnOnce() -> S,
 ) -> Result<LocalSessionEntry, TargetFailure> {
     let missing = missing_failure(path, error);
-    let is_name = path.components().count() == 1 && error.kind() == io::ErrorKind::NotFound;
+    let is_missing = error.kind() == io::ErrorKind::NotFound && !path.is_symlink();
+    let is_name = is_missing && path.components().count() == 1;
     let Some(id) = path.to_str().filter(|_| is_name) else { return Err(missing) };
     let sessions = sessions();
     // The name of a copied file is an id, too, though only as a whole.
@@ -279,6 +280,10 @@ pub(crate) fn has_unique_id(entry: &LocalSessionEntry, all: &[LocalSessionEntry]
 fn missing_failure(path: &Path, error: &io::Error) -> TargetFailure {
     if error.kind() != io::ErrorKind::NotFound {
         return TargetFailure::new(format!("cannot be read: {error}"));
+    }
+    if path.is_symlink() {
+        return TargetFailure::new("a link to a file that does not exist")
+            .help("the file that it leads to was moved or removed");
     }
     let failure = TargetFailure::new("no such file or folder");
     if let Some(similar) = similar_file(path) {

@@ -67,7 +67,7 @@ pub fn check_kind(path: &Path, metadata: &Metadata) -> anyhow::Result<()> {
     }
     bail!(
         HelpfulError::new("not a regular file")
-            .help("pipes and devices are read from stdin: `… | foxwedge check -`")
+            .help("pipes and devices are read from stdin: `… | foxwedge COMMAND -`")
     )
 }
 

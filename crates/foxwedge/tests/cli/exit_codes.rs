@@ -62,3 +62,27 @@ fn mistakes_come_with_help() {
         assert_eq!(ran.out, "", "{arguments:?}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn what_cannot_be_read_or_written_leads_to_a_next_step() {
+    let sandbox = Sandbox::with("chat.json", CHAT);
+    std::os::unix::fs::symlink("gone.jsonl", sandbox.path("dangling.jsonl")).unwrap();
+    for command in ["check", "show", "fix"] {
+        let ran = sandbox.run(&[command, "dangling.jsonl"]);
+        assert_eq!(ran.code, 2, "{}", ran.all());
+        assert!(ran.err.contains("a link to a file that does not exist"), "{}", ran.err);
+        assert!(!ran.err.contains("did you mean"), "{}", ran.err);
+    }
+    for command in ["show", "export", "resume", "fork"] {
+        let ran = sandbox.run(&[command, "/dev/null"]);
+        assert!(ran.code == 2 && !ran.err.contains("foxwedge check"), "{}", ran.all());
+        assert!(ran.err.contains("`… | foxwedge COMMAND -`"), "{}", ran.err);
+    }
+    let path = sandbox.path("chat.json");
+    let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    let ran = sandbox.run(&["fix", "chat.json"]);
+    assert!(ran.err.contains("`foxwedge fix - <FILE >NEW`"), "{}", ran.all());
+}

@@ -25,6 +25,10 @@ fn the_plan_names_what_is_repaired_and_what_is_skipped() {
     assert!(ran.out.starts_with("Would repair 3 of 8 sessions, and skip 1:\n"), "{}", ran.all());
     let lines: Vec<&str> = ran.out.lines().skip(1).collect();
     assert_eq!(lines.iter().filter(|line| line.starts_with("  repair  ")).count(), 3);
+    for seen in lines.iter().filter_map(|line| line.split_once("the agent sees ")) {
+        let counts: Vec<&str> = seen.1.split(" messages instead of ").map(str::trim).collect();
+        assert_ne!(counts.first(), counts.last(), "{}", ran.out);
+    }
     let skipped = lines.iter().find(|line| line.starts_with("  skip    ")).unwrap();
     assert!(skipped.contains("ffffffff") && skipped.contains("9.9.9"), "{skipped}");
     assert!(ran.err.contains("Would fix 3 findings in 3 files"), "{}", ran.err);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::output::{HelpfulError, clean};
 
@@ -10,7 +10,12 @@ use crate::output::{HelpfulError, clean};
 pub(super) fn explain(path: &Path, error: rusqlite::Error) -> anyhow::Error {
     let code = error.sqlite_error_code();
     let shown = clean(&path.to_string_lossy());
+    // A database of another user can be read, but not locked.
+    let is_unlockable =
+        error.sqlite_error().is_some_and(|it| it.extended_code == ffi::SQLITE_IOERR_LOCK);
     let helpful = match code {
+        _ if is_unlockable => HelpfulError::new("the database cannot be locked")
+            .help("nothing was changed; make the file and its folder writable, or copy it"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => busy_error(),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             HelpfulError::new("the database is read-only")
@@ -42,4 +47,26 @@ pub(super) fn busy_error() -> HelpfulError {
 pub(super) fn changed_error() -> HelpfulError {
     HelpfulError::new("the session changed while it was being repaired")
         .help("nothing was written; stop the agent that writes to it and try again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::help_of;
+
+    #[test]
+    fn errors_of_a_database_that_cannot_be_written_have_help() {
+        let table = [
+            (ffi::SQLITE_IOERR_LOCK, "the database cannot be locked"),
+            (ffi::SQLITE_READONLY, "the database is read-only"),
+            (ffi::SQLITE_PERM, "the database is read-only"),
+            (ffi::SQLITE_BUSY, "the database is in use: another process holds it"),
+        ];
+        for (code, expected) in table {
+            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let error = explain(Path::new("a.db"), failure);
+            assert_eq!(error.to_string(), expected);
+            assert!(help_of(&error).is_some_and(|help| help.starts_with("nothing was changed")));
+        }
+    }
 }

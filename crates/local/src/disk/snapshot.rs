@@ -59,15 +59,18 @@ impl FileSnapshot {
         let folder = parent_folder(&file);
         let is_folder_locked =
             fs::metadata(folder).is_ok_and(|folder| folder.permissions().readonly());
+        let help = match self.session {
+            Some(_) => "nothing was changed; make the file and its folder writable, or copy it",
+            None => {
+                "nothing was changed; make it writable, or write a repaired copy: \
+                 `foxwedge fix - <FILE >NEW`"
+            }
+        };
         if self.metadata.permissions().readonly() {
-            bail!(HelpfulError::new("the file is read-only").help(
-                "nothing was changed; make it writable, or pass it on stdin: `- <FILE >NEW`"
-            ));
+            bail!(HelpfulError::new("the file is read-only").help(help));
         }
         if is_folder_locked {
-            bail!(HelpfulError::new("its folder is read-only").help(
-                "nothing was changed; make it writable, or pass it on stdin: `- <FILE >NEW`"
-            ));
+            bail!(HelpfulError::new("its folder is read-only").help(help));
         }
         Ok(())
     }

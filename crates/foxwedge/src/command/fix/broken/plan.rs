@@ -94,12 +94,12 @@ impl PlanLine {
     }
 }
 
-/// The broken rules, and how many messages the agent sees before and after.
+/// The broken rules, and how many messages the agent sees before and after, if that differs.
 fn describe_repair(one: &PlannedSession, rules: &str) -> String {
     let before = one.overview.reach.map(|reach| reach.before.messages);
     let after = one.report().and_then(|report| report.reach).map(|reach| reach.before.messages);
     match (before, after) {
-        (Some(before), Some(after)) => {
+        (Some(before), Some(after)) if before != after => {
             let seen = format!("the agent sees {after} messages instead of {before}");
             format!("{rules}; {}", localize(seen))
         }
