@@ -52,12 +52,13 @@ pub struct SearchMatches {
 impl SessionSearchText {
     /// A text to search for; `None` if it is blank.
     pub fn new(text: &str) -> Option<SessionSearchText> {
-        let words = text.trim().to_lowercase();
+        // Each character for itself, as `find` compares them.
+        let words: String = text.trim().chars().flat_map(char::to_lowercase).collect();
         // Files escape quotes, backslashes and line breaks, and some escape more.
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '.' | ',' | '-' | '_');
-        let pieces = words.split(|c: char| !plain(c));
+        let pieces = text.trim().split(|c: char| !plain(c));
         let needle = pieces.max_by_key(|piece| piece.len()).unwrap_or_default();
-        let needle = needle.as_bytes().to_vec();
+        let needle = needle.to_ascii_lowercase().into_bytes();
         (!words.is_empty()).then_some(SessionSearchText { words, needle })
     }
 
@@ -87,18 +88,22 @@ impl SessionSearchText {
     /// Where the first match begins and ends.
     fn find(&self, text: &str) -> Option<(usize, usize)> {
         let first = self.words.chars().next()?;
-        let starts = text.char_indices().filter(|(_, c)| c.to_lowercase().eq([first]));
-        starts.map(|(at, _)| at).find_map(|at| {
-            let mut rest = text.get(at..)?.char_indices();
-            for wanted in self.words.chars() {
-                let (_, c) = rest.next()?;
-                let mut lower = c.to_lowercase();
-                if lower.next() != Some(wanted) {
-                    return None;
-                }
+        let starts = text.char_indices().filter(|(_, c)| c.to_lowercase().next() == Some(first));
+        starts.map(|(at, _)| at).find_map(|at| Some((at, at + self.match_length(text.get(at..)?)?)))
+    }
+
+    /// The length of a match at the start of a text. In lower case, a character may be several.
+    fn match_length(&self, text: &str) -> Option<usize> {
+        let mut wanted = self.words.chars().peekable();
+        for (at, c) in text.char_indices() {
+            if !c.to_lowercase().all(|lower| wanted.next() == Some(lower)) {
+                return None;
             }
-            Some((at, at + rest.next().map_or(text.len() - at, |(length, _)| length)))
-        })
+            if wanted.peek().is_none() {
+                return Some(at + c.len_utf8());
+            }
+        }
+        None
     }
 }
 
@@ -185,6 +190,11 @@ mod tests {
             ("a/b", r#"{"text":"in a\/b"}"#, true),
             ("café", r#"{"text":"caf\u00e9 au lait"}"#, true),
             ("测试", r#"{"text":"为什么测试失败"}"#, true),
+            ("İstanbul'da", r#"{"text":"yarın İstanbul'da"}"#, true),
+            ("İ", r#"{"text":"İ"}"#, true),
+            ("İSTANBUL", r#"{"text":"in İstanbul"}"#, true),
+            ("i", r#"{"text":"İ"}"#, false),
+            ("ΣΑΣ", r#"{"text":"ΣΑΣ"}"#, true),
             ("line two", "{\"text\":\"line\\ntwo\"}", false),
             ("missing", r#"{"text":"nothing here"}"#, false),
         ];
