@@ -126,7 +126,7 @@ fn header(
 /// The health of the file, and the rules it breaks.
 fn describe_health(view: &ConversationFileView<'_>) -> String {
     let health = view.health();
-    let label = health_label(health, view.reach.as_ref());
+    let label = localize(health_label(health, view.reach.as_ref()));
     let health = paint(health.style(), format_args!("{} {label}", health.sign()));
     let tolerated = describe_rules(view.tolerated.iter().map(|finding| (finding.rule, 1)));
     let broken = describe_rules(view.report.counts.iter().map(|kind| (kind.rule, kind.count)));

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::{
     documents::*,
-    homes::{home, named},
+    homes::{KILLED, home, named},
     sandbox::{Ran, Sandbox},
     sessions_files::killed,
 };
@@ -196,6 +196,25 @@ fn every_screen_is_in_chinese() {
         assert!(is_chinese(&format!("{}{}", ran.out, ran.err)), "{}", ran.all());
         assert!(english_in(&ran.err).is_empty(), "{}", ran.err);
     }
+}
+
+#[test]
+fn no_sentence_is_half_translated() {
+    let sandbox = home();
+    sandbox.write("note.json", "shopping list");
+    let table: [(&[&str], &str, &str); 5] = [
+        (&["run", "--", "nosuchtool"], "PATH 中没有 `nosuchtool`", "on PATH"),
+        (&["check", "note.json"], "应为一个值", "value"),
+        (&["show", KILLED], "需要修复", "needs repair"),
+        (&["fork", KILLED], "已复制到", "repaired in"),
+        (&["fork", "--to", "opencode", KILLED], "数据库中的行", "rows of a database"),
+    ];
+    for (arguments, chinese_part, english_part) in table {
+        let text = chinese(&sandbox, arguments).all();
+        assert!(text.contains(chinese_part) && !text.contains(english_part), "{text}");
+    }
+    let shown = chinese(&sandbox, &["show", KILLED]).out;
+    assert!(!shown.contains("reach"), "{shown}");
 }
 
 #[test]

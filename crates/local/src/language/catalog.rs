@@ -178,6 +178,8 @@ impl SentencePattern {
             let end = match kind {
                 HoleKind::Number => number_length(rest),
                 HoleKind::Style => style_length(rest),
+                // A color directly behind the text ends it.
+                HoleKind::Text if text.is_empty() && !is_last => rest.find("\u{1b}[")?,
                 HoleKind::Text if is_last => rest.len().checked_sub(text.len())?,
                 HoleKind::Text => {
                     let first = rest.chars().next()?.len_utf8();
@@ -254,6 +256,8 @@ the store failed
 = 存储出错
 {~}Fixed{~} {}
 = {0}已修复{1} {2}
+copied, {~}in {}{~}.
+= 已复制，{0}用 {1}{2}。
 {} kept, {} cut
 = 保留 {0}，删去 {1}
 {}, {#} more folders
@@ -278,6 +282,10 @@ the store failed
             ("cannot be read: b: c", Some("无法读取: b: c")),
             ("a: b", None),
             ("\u{1b}[1mFixed\u{1b}[0m it", Some("\u{1b}[1m已修复\u{1b}[0m it")),
+            (
+                "copied, \u{1b}[1min 2 parts\u{1b}[0m.",
+                Some("已复制，\u{1b}[1m用 2 parts\u{1b}[0m。"),
+            ),
             ("xFixedy it", None),
             ("", None),
             (" kept, 1 cut", None),
