@@ -11,6 +11,6 @@ pub(crate) use blocks::write_answer;
 pub use blocks::{
     BlockMessage, BlockSpliceFormat, write as write_blocks, write_parts as write_block_list,
 };
-pub use quoted_content::ElementQuoting;
 pub(crate) use quoted_content::QuotedContent;
+pub use quoted_content::{ElementQuoting, MediaType};
 pub(crate) use recoded_result::{has_content, recode_result, recode_result_without, write_element};

@@ -70,9 +70,9 @@ pub(crate) fn write_new_step(out: &mut SpliceWriter<'_>, message: &RepairedMessa
                 out.text("\"");
                 quoted.write(out, &quote.heading());
                 out.text("\"}");
-                for element in quoted.verbatim {
+                for element in quoted.media {
                     out.text(",");
-                    out.copy(element);
+                    element.write(out);
                 }
                 out.text("]}");
             }

@@ -229,7 +229,7 @@ fn write_content(out: &mut SpliceWriter<'_>, parts: &[&RepairedPart<'_>]) {
         PartSource::Text(_) => true,
         PartSource::Quote(quote) => {
             let content = quote.content(repaired.part.span);
-            QuotedContent::new(out.source, content, quote_element).verbatim.is_empty()
+            QuotedContent::new(out.source, content, quote_element).media.is_empty()
         }
         PartSource::Media(_) => false,
     });
@@ -251,29 +251,24 @@ fn write_content(out: &mut SpliceWriter<'_>, parts: &[&RepairedPart<'_>]) {
                 out.text("{\"type\":\"text\",\"text\":\"");
                 quoted.write(out, &quote.heading());
                 out.text("\"}");
-                copy_all(out, &quoted.verbatim);
+                for element in quoted.media {
+                    out.text(",");
+                    element.write(out);
+                }
             }
             PartSource::Media(media) => {
                 let heading = quote(&media.heading());
                 out.text(&format!("{{\"type\":\"text\",\"text\":{heading}}}"));
-                let media: Vec<Span> = array_elements(out.source, media.content(span))
-                    .into_iter()
-                    .filter(|&element| {
-                        quote_element(out.source, element) == ElementQuoting::Verbatim
-                    })
-                    .collect();
-                copy_all(out, &media);
+                for element in array_elements(out.source, media.content(span)) {
+                    if quote_element(out.source, element) == ElementQuoting::Verbatim {
+                        out.text(",");
+                        out.copy(element);
+                    }
+                }
             }
         }
     }
     out.text("]");
-}
-
-fn copy_all(out: &mut SpliceWriter<'_>, spans: &[Span]) {
-    for &span in spans {
-        out.text(",");
-        out.copy(span);
-    }
 }
 
 /// Writes text parts as one string, with a blank line between them.

@@ -6,7 +6,8 @@ use foxwedge_core::{
 };
 
 use crate::splice::{
-    ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, recode_result, write_answer,
+    ArgumentsEncoding, ElementQuoting, MediaType, QuotedContent, encode_arguments, recode_result,
+    write_answer,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
@@ -94,9 +95,9 @@ pub(crate) fn write_new_item(out: &mut SpliceWriter<'_>, message: &RepairedMessa
                 out.text("{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"");
                 quoted.write(out, &quote.heading());
                 out.text("\"}");
-                for element in quoted.verbatim {
+                for element in quoted.media {
                     out.text(",");
-                    out.copy(element);
+                    element.write(out);
                 }
                 out.text("]}");
             }
@@ -147,6 +148,15 @@ fn quote_element(source: &str, element: Span) -> ElementQuoting {
     match field_text(source, element, "type").as_deref() {
         Some("input_text" | "output_text" | "text") => ElementQuoting::Text("text"),
         Some("input_image" | "input_file") => ElementQuoting::Verbatim,
+        Some("computer_screenshot") if holds_image(source, element) => {
+            ElementQuoting::Retyped(MediaType { name: "input_image", renamed: None })
+        }
         _ => ElementQuoting::AsJson,
     }
+}
+
+/// Whether a screenshot says where its image is.
+fn holds_image(source: &str, screenshot: Span) -> bool {
+    let text = |key| field_text(source, screenshot, key).is_some_and(|text| !text.is_empty());
+    text("image_url") || text("file_id")
 }

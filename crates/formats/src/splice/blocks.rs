@@ -192,12 +192,12 @@ fn write_part(
             out.text(&format!("{before}\""));
             quoted.write(out, &quote.heading());
             out.text(&format!("\"{after}"));
-            for element in quoted.verbatim {
+            for element in quoted.media {
                 match gap {
                     Some(gap) => out.copy(gap),
                     None => out.text(","),
                 }
-                out.copy(element);
+                element.write(out);
             }
         }
     }

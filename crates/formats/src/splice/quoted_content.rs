@@ -3,10 +3,11 @@
 use foxwedge_core::Span;
 use foxwedge_core::sorting::sort_by;
 
-use foxwedge_json::SpliceWriter;
 use foxwedge_json::{
-    JsonScanner, JsonShape, array_elements, compact, escape_into, field_value, object_fields,
+    FieldChange, FieldChanges, SpliceWriter, array_elements, compact, escape_into, field_value,
+    object_fields, quote, write_patched,
 };
+use foxwedge_json::{JsonScanner, JsonShape};
 
 /// How to quote an element of a tool result's content.
 #[derive(PartialEq)]
@@ -15,16 +16,49 @@ pub enum ElementQuoting {
     Text(&'static str),
     /// Unchanged: it is valid in a user message.
     Verbatim,
+    /// With another type: that of such media in a user message.
+    Retyped(MediaType),
     /// As JSON text.
     AsJson,
 }
 
-/// The content of a tool result, split into texts and verbatim elements.
+/// How a user message names media of a tool result.
+#[derive(PartialEq)]
+pub struct MediaType {
+    /// The type.
+    pub name: &'static str,
+    /// A field with another name there: the name in the result, and that in the message.
+    pub renamed: Option<(&'static str, &'static str)>,
+}
+
+/// The content of a tool result, split into texts and media.
 pub(crate) struct QuotedContent {
     /// The texts to join: spans inside raw JSON strings, or text to escape.
     texts: Vec<QuotedText>,
-    /// Elements that are valid in a user message unchanged.
-    pub(crate) verbatim: Vec<Span>,
+    /// Elements that stay elements in a user message.
+    pub(crate) media: Vec<QuotedMedia>,
+}
+
+/// An element that stays one in a user message.
+pub(crate) struct QuotedMedia {
+    element: Span,
+    /// Its new type, if that differs.
+    retyped: Option<MediaType>,
+}
+
+impl QuotedMedia {
+    /// Writes the element. Its data is copied from the source.
+    pub(crate) fn write(self, out: &mut SpliceWriter<'_>) {
+        let Some(MediaType { name, renamed }) = self.retyped else { return out.copy(self.element) };
+        let mut changes: FieldChanges<'_> = vec![("type", FieldChange::Text(quote(name)))];
+        if let Some((old, new)) = renamed
+            && let Some(value) = field_value(out.source, self.element, old)
+        {
+            changes.push((old, FieldChange::Remove));
+            changes.push((new, FieldChange::WriteWith(Box::new(move |out| out.copy(value)))));
+        }
+        write_patched(out, self.element, changes);
+    }
 }
 
 enum QuotedText {
@@ -39,7 +73,7 @@ impl QuotedContent {
         content: Span,
         element: fn(&str, Span) -> ElementQuoting,
     ) -> QuotedContent {
-        let mut quoted = QuotedContent { texts: Vec::new(), verbatim: Vec::new() };
+        let mut quoted = QuotedContent { texts: Vec::new(), media: Vec::new() };
         if content.is_empty() {
             return quoted;
         }
@@ -60,17 +94,28 @@ impl QuotedContent {
                             _ => quoted.texts.push(QuotedText::Plain(compact(source, item))),
                         },
                         ElementQuoting::Verbatim if is_plain(source, item) => {
-                            quoted.verbatim.push(item)
+                            quoted.media.push(QuotedMedia { element: item, retyped: None });
                         }
-                        ElementQuoting::Verbatim | ElementQuoting::AsJson => {
+                        ElementQuoting::Retyped(kind) if is_plain(source, item) => {
+                            quoted.media.push(QuotedMedia { element: item, retyped: Some(kind) });
+                        }
+                        ElementQuoting::Verbatim
+                        | ElementQuoting::Retyped(_)
+                        | ElementQuoting::AsJson => {
                             quoted.texts.push(QuotedText::Plain(compact(source, item)))
                         }
                     }
                 }
             }
-            Ok(JsonShape::Object) => match single_text_field(source, content) {
-                Some(text) => quoted.texts.push(QuotedText::Raw(string_inside(text))),
-                None => quoted.texts.push(QuotedText::Plain(compact(source, content))),
+            // The output of some tools is one element.
+            Ok(JsonShape::Object) => match element(source, content) {
+                ElementQuoting::Retyped(kind) if is_plain(source, content) => {
+                    quoted.media.push(QuotedMedia { element: content, retyped: Some(kind) });
+                }
+                _ => match single_text_field(source, content) {
+                    Some(text) => quoted.texts.push(QuotedText::Raw(string_inside(text))),
+                    None => quoted.texts.push(QuotedText::Plain(compact(source, content))),
+                },
             },
             Ok(JsonShape::Null) | Err(_) => {}
             Ok(JsonShape::Number | JsonShape::Bool) => {
@@ -93,7 +138,7 @@ impl QuotedContent {
             fields.iter().any(|it| is_media(&it.key) && it.value.of(source).starts_with('{'));
         let has_content = fields.iter().any(|it| has_content(&it.key));
         if raw.starts_with('{') && media && !has_content && is_plain(source, item) {
-            self.verbatim.push(item);
+            self.media.push(QuotedMedia { element: item, retyped: None });
         } else if raw != "null" {
             self.texts.push(QuotedText::Plain(compact(source, item)));
         }

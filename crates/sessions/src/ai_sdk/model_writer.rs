@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use foxwedge_core::{
     ContentShape, Draft, DraftAnswer, Message, MessageFlags, PartKind, Repair, RepairedMessage,
-    RepairedPart, Role,
+    RepairedPart, Role, Span,
 };
 use foxwedge_formats::splice::{
-    BlockMessage, BlockSpliceFormat, ElementQuoting, write_block_list, write_blocks,
+    BlockMessage, BlockSpliceFormat, ElementQuoting, MediaType, write_block_list, write_blocks,
 };
 use foxwedge_json::{SpliceWriter, field_text, quote};
 
@@ -21,11 +21,26 @@ const SPLICE_FORMAT: BlockSpliceFormat = BlockSpliceFormat {
     answer: new_result,
     repeated: None,
     extra_media: |_, _| Vec::new(),
-    element: |source, one| match field_text(source, one, "type").as_deref() {
-        Some("text") => ElementQuoting::Text("text"),
-        _ => ElementQuoting::AsJson,
-    },
+    element: quote_element,
 };
+
+/// Media of a result has names of its own. A file needs its media type.
+fn quote_element(source: &str, element: Span) -> ElementQuoting {
+    let has = |key| field_text(source, element, key).is_some();
+    let retyped = |name, renamed| ElementQuoting::Retyped(MediaType { name, renamed });
+    match field_text(source, element, "type").as_deref() {
+        Some("text") => ElementQuoting::Text("text"),
+        Some("file") if has("mediaType") => ElementQuoting::Verbatim,
+        Some("media" | "file-data" | "image-data") if has("data") && has("mediaType") => {
+            retyped("file", None)
+        }
+        Some("image-url") if has("url") => retyped("image", Some(("url", "image"))),
+        Some("file-url") if has("url") && has("mediaType") => {
+            retyped("file", Some(("url", "data")))
+        }
+        _ => ElementQuoting::AsJson,
+    }
+}
 
 fn new_result(answer: &DraftAnswer<'_>, text: &str) -> String {
     let id = quote(answer.id.as_deref().unwrap_or(""));

@@ -110,6 +110,11 @@ fn plain_or_parts(content: Option<&Value>) -> Vec<String> {
             .filter_map(|part| text(part, "text").or_else(|| text(part, "stdout")))
             .map(str::to_owned)
             .collect(),
+        // The image counts, whatever holds it.
+        Some(shot) if text(shot, "type") == Some("computer_screenshot") => {
+            let image = ["image_url", "file_id"].into_iter().filter_map(|key| text(shot, key));
+            image.map(str::to_owned).collect()
+        }
         // A value of a wrong type counts as its JSON.
         Some(other @ (Value::Object(_) | Value::Number(_) | Value::Bool(_)))
             if !is_hollow(other) =>

@@ -344,6 +344,34 @@ fn parts_are_written_in_the_format_of_a_provider() {
 }
 
 #[test]
+fn media_of_a_quoted_result_stays_media() {
+    let quoted = |element: Value| {
+        let output =
+            json!({"type": "content", "value": [{"type": "text", "text": "see"}, element]});
+        let list = [
+            json!({"role": "user", "content": "q"}),
+            json!({"role": "tool", "content": [
+                {"type": "tool-result", "toolCallId": "1", "toolName": "f", "output": output}]}),
+            json!({"role": "user", "content": "n"}),
+        ];
+        let (fixed, ..) = repaired(SessionAgent::AiSdkModel, Policy::default(), &written(&list));
+        let list: Value = serde_json::from_str(&fixed).expect(&fixed);
+        assert_eq!(list[1]["role"], "user", "{fixed}");
+        assert_eq!(list[1]["content"][0]["type"], "text", "{fixed}");
+        list[1]["content"][1].clone()
+    };
+    let file = json!({"type": "file", "data": "aGk=", "mediaType": "image/png"});
+    for kind in ["media", "image-data", "file-data", "file"] {
+        let element = json!({"type": kind, "data": "aGk=", "mediaType": "image/png"});
+        assert_eq!(quoted(element), file, "{kind}");
+    }
+    let by_url = json!({"type": "image-url", "url": "https://a.example/b.png"});
+    assert_eq!(quoted(by_url), json!({"type": "image", "image": "https://a.example/b.png"}));
+    // No user message can hold it.
+    assert_eq!(quoted(json!({"type": "image-file-id", "fileId": "f"})), Value::Null);
+}
+
+#[test]
 fn lists_that_were_cut_off_are_closed_and_keep_every_whole_message() {
     let kinds =
         [(SessionAgent::AiSdkUi, AiSdkList::Ui), (SessionAgent::AiSdkModel, AiSdkList::Model)];

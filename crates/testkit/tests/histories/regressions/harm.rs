@@ -144,3 +144,28 @@ fn a_chat_call_of_an_unknown_type_was_made_a_function() {
     let found = report(Format::OpenaiChat, &safe(Profile::OpenaiChat), &source);
     assert!(found.findings.is_empty(), "{:?}", found.findings);
 }
+
+#[test]
+fn a_screenshot_without_its_call_became_text() {
+    let call = json!({"type": "computer_call", "call_id": "c", "id": "cu_1", "status": "completed",
+        "pending_safety_checks": [], "action": {"type": "screenshot"}});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    for (key, image) in [("image_url", "data:image/png;base64,AAAA"), ("file_id", "file-1")] {
+        let result = |image: &str| {
+            json!({"type": "computer_call_output", "call_id": "c",
+            "output": {"type": "computer_screenshot", key: image}})
+        };
+        let orphan = json!({"model": "gpt-5", "input": [user("q"), result(image), user("n")]});
+        let second = json!({"model": "gpt-5", "input": [
+            user("q"), call, result("other"), result(image), user("n")]});
+        for document in [orphan, second] {
+            let options = safe(Profile::OpenaiResponses);
+            let repaired = repaired(Format::OpenaiResponses, &options, &document);
+            let quoted = json!({"type": "input_image", key: image});
+            let items = repaired["input"].as_array().expect("a list");
+            let holds_image = |item: &&Value| item["content"][1] == quoted;
+            assert_eq!(items.iter().filter(holds_image).count(), 1, "{repaired}");
+            assert_eq!(repaired.to_string().matches(image).count(), 1, "{repaired}");
+        }
+    }
+}
