@@ -334,6 +334,8 @@ pub struct DraftAnswer<'a> {
     pub content: Span,
     /// Holds content other than text.
     pub media: bool,
+    /// Written as in another format.
+    pub foreign: bool,
 }
 
 /// Kinds of call; an answer matches only a call of its own family.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    AnswerShape, ArgumentsShape, DraftBuilder, MessageFlags, Role, Span, TextShape,
+    AnswerShape, ArgumentsShape, CallFamily, DraftAnswer, DraftBuilder, MessageFlags, PartKind,
+    Role, Span, TextShape,
 };
 
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, StringSpan, is_blank};
@@ -210,6 +211,26 @@ pub(crate) fn read_output(scan: &mut JsonScanner<'_>) -> ScanResult<(AnswerShape
         _ => AnswerShape::Malformed,
     };
     Ok((output, span))
+}
+
+/// A tool result that is written as in another format. Its content is converted whatever it is, so
+/// only its absence is a defect.
+pub(crate) fn foreign_answer<'a>(id: Cow<'a, str>, source: &'a str, content: Span) -> PartKind<'a> {
+    let (output, _) = read_output(&mut JsonScanner::within(source, content))
+        .unwrap_or((AnswerShape::Missing, content));
+    let output = match output {
+        AnswerShape::Malformed => AnswerShape::Full,
+        output => output,
+    };
+    PartKind::answer(DraftAnswer {
+        id: Some(id).into(),
+        name: None,
+        family: CallFamily::Function,
+        output,
+        content,
+        media: false,
+        foreign: true,
+    })
 }
 
 /// Reads the content of a tool result that is a list: every element must be an object.

@@ -267,6 +267,7 @@ fn read_result<'a>(
         output: AnswerShape::Full,
         content: content.unwrap_or(Span::NOWHERE),
         media: false,
+        foreign: false,
     };
     reader.builder.push_part(span, PartKind::answer(answer));
     record.message = Some((Role::Answer, span, ContentShape::Text, MessageFlags::default()));

@@ -158,6 +158,7 @@ fn read_part<'a>(part: &RowFields<'a>) -> PartReading<'a> {
             output: AnswerShape::Full,
             content: data.get("content").unwrap_or(Span::NOWHERE),
             media: false,
+            foreign: false,
         }),
         _ => PartKind::Other,
     })

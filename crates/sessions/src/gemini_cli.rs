@@ -229,7 +229,8 @@ impl<'a> GeminiVersionReader<'a> {
         for (id, name, content) in answers {
             let (family, output) = (CallFamily::Function, AnswerShape::Full);
             let (id, name) = (id.into(), name.map(Box::new));
-            let answer = DraftAnswer { id, name, family, output, content, media: false };
+            let answer =
+                DraftAnswer { id, name, family, output, content, media: false, foreign: false };
             reader.builder.push_part(content, PartKind::answer(answer));
         }
         reader.builder.push_message(Role::User, span, ContentShape::List, MessageFlags::default());

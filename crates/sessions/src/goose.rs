@@ -159,6 +159,7 @@ fn read_part<'a>(part: &RowFields<'a>) -> PartReading<'a> {
                 output: AnswerShape::Full,
                 content: content.unwrap_or(Span::NOWHERE),
                 media: false,
+                foreign: false,
             })
         }
         _ => PartKind::Other,

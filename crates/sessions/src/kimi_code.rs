@@ -204,6 +204,7 @@ fn push_result<'a>(
         output: AnswerShape::Full,
         content: content.unwrap_or(Span::NOWHERE),
         media: false,
+        foreign: false,
     };
     reader.builder.push_part(span, PartKind::answer(answer));
 }

@@ -183,6 +183,7 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
             output: AnswerShape::Full,
             content: output_span(source, result),
             media: false,
+            foreign: false,
         }),
         other if anthropic::is_known_type(other) => PartKind::Other,
         _ => PartKind::Unknown,

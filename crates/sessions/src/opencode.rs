@@ -238,6 +238,7 @@ fn read_tool<'a>(part: &OpencodePart<'a>) -> (PartKind<'a>, Option<PartKind<'a>>
             output: AnswerShape::Full,
             content: content.unwrap_or(Span::NOWHERE),
             media: false,
+            foreign: false,
         })
     });
     let call = DraftCall {

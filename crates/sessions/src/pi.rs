@@ -234,6 +234,7 @@ fn read_message<'a>(
                 output: AnswerShape::Full,
                 content: late.unwrap_or(Span::NOWHERE),
                 media: false,
+                foreign: false,
             };
             reader.builder.push_part(span, PartKind::answer(answer));
             message.content = ContentShape::List;

@@ -286,6 +286,9 @@ impl OpenMessage {
                 if answer.media {
                     features.insert(DraftFeatures::MEDIA_ANSWER);
                 }
+                if answer.foreign {
+                    features.insert(DraftFeatures::UNKNOWN_ROLE);
+                }
             }
             PartKind::Reasoning(_) => {
                 features.insert(DraftFeatures::REASONING);

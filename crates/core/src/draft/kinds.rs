@@ -57,6 +57,11 @@ impl<'a> PartKind<'a> {
         }
     }
 
+    /// Whether it is an answer that is written as in another format.
+    pub fn is_foreign_answer(&self) -> bool {
+        matches!(self, PartKind::Answer(answer) if answer.foreign)
+    }
+
     /// The answer, for changes; copies it if it is shared.
     pub fn answer_mut(&mut self) -> Option<&mut DraftAnswer<'a>> {
         match self {

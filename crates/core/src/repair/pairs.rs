@@ -98,6 +98,8 @@ fn decide_answers(
         OrphanPolicy::Drop => AnswerAction::Remove,
     };
     let action = |(index, answer): (usize, &PairedAnswer)| match answer.result_match() {
+        // It first has to become a message of its own.
+        _ if draft.parts[answer.part()].kind.is_foreign_answer() => AnswerAction::Stay,
         ResultMatch::Displaced(call) if !anywhere && moves(103, index) => {
             AnswerAction::Move(to_u32(call))
         }
@@ -373,6 +375,7 @@ pub(super) fn placeholder_part<'a>(
                 output: AnswerShape::Full,
                 content: Span::NOWHERE,
                 media: false,
+                foreign: false,
             }),
         },
         patch,

@@ -44,6 +44,7 @@ struct ContentFields<'a> {
     output: Option<NewText>,
     pointer: Option<&'static str>,
     repeated: Option<Span>,
+    rewritten: bool,
 }
 
 impl<'a> PartPatch<'a> {
@@ -111,6 +112,11 @@ impl<'a> PartPatch<'a> {
         }
     }
 
+    /// Whether an answer is written as in another format, and has to be written anew.
+    pub fn is_rewritten(&self) -> bool {
+        matches!(self.content.as_deref(), Some(NewContent::Several(fields)) if fields.rewritten)
+    }
+
     pub(super) fn source(&self) -> &PartSource<'a> {
         match self.content.as_deref() {
             Some(NewContent::Source(source)) => source,
@@ -136,6 +142,10 @@ impl<'a> PartPatch<'a> {
         self.change_content(|fields| fields.repeated = Some(value));
     }
 
+    pub(super) fn set_rewritten(&mut self) {
+        self.change_content(|fields| fields.rewritten = true);
+    }
+
     pub(super) fn set_output(&mut self, text: NewText) {
         self.change_content(|fields| fields.output = Some(text));
     }
@@ -150,6 +160,7 @@ impl<'a> PartPatch<'a> {
             output: None,
             pointer: None,
             repeated: None,
+            rewritten: false,
         };
         let mut fields = match self.content.take().map(Arc::unwrap_or_clone) {
             None => empty,
@@ -165,21 +176,28 @@ impl<'a> PartPatch<'a> {
                 output: None,
                 pointer: None,
                 repeated: None,
+                rewritten: false,
             } => None,
-            ContentFields { source, output: None, pointer: None, repeated: None } => {
-                Some(NewContent::Source(source))
-            }
+            ContentFields {
+                source,
+                output: None,
+                pointer: None,
+                repeated: None,
+                rewritten: false,
+            } => Some(NewContent::Source(source)),
             ContentFields {
                 source: PartSource::Input,
                 output: Some(NewText::Fixed(text)),
                 pointer: None,
                 repeated: None,
+                rewritten: false,
             } => Some(NewContent::Output(text)),
             ContentFields {
                 source: PartSource::Input,
                 output: None,
                 pointer: Some(text),
                 repeated: None,
+                rewritten: false,
             } => Some(NewContent::Pointer(text)),
             fields => Some(NewContent::Several(Box::new(fields))),
         };

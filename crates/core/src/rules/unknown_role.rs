@@ -33,8 +33,11 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     let few_roles =
         matches!(context.profile(), Profile::Mistral | Profile::Deepseek | Profile::Strict);
-    for (at, message, _) in context.messages() {
+    for (at, message, parts) in context.messages() {
         let what = match message.role {
+            _ if parts.iter().any(|part| part.kind.is_foreign_answer()) => {
+                "a tool result is written as in another format"
+            }
             Role::Unknown => "the role is missing or unknown",
             Role::Developer if few_roles => "the provider does not know the role `developer`",
             Role::Neutral if few_roles && context.layout() == MessageLayout::Chat => {

@@ -56,7 +56,7 @@ fn write_reasoning(out: &mut String, reasoning: &ReasoningPart<'_>) {
     out.push('}');
 }
 
-fn encode_media(media: &MediaPart<'_>) -> Option<String> {
+pub(super) fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     let kind = match media.kind {
         MediaKind::Image => "image",
         MediaKind::File => "document",

@@ -2,13 +2,14 @@
 
 use foxwedge_core::{
     AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftCall, MessageFlags,
-    OwnedCall, PartKind, Role, SignatureState, Span, TextShape,
+    OwnedCall, Part, PartKind, Role, SignatureState, Span, TextShape,
 };
 
 use super::references::note_references;
 use crate::outline::{
-    OutlineReader, UniqueFields, read_non_empty, read_object_arguments, read_output, read_role,
-    read_string, read_text, read_unknown_field, require_string, text_fullness,
+    OutlineReader, UniqueFields, foreign_answer, read_non_empty, read_object_arguments,
+    read_output, read_role, read_string, read_text, read_unknown_field, require_string,
+    text_fullness,
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, field_text};
 
@@ -33,6 +34,7 @@ pub(crate) fn read_message<'a>(
     let mut content = ContentShape::Absent;
     let mut flags = MessageFlags::default();
     let mut other_flags = MessageFlags::default();
+    let (mut tool_call_id, mut body) = (None, Span::NOWHERE);
     let span = scan.object(|scan, key, _| {
         match key {
             b"role" => {
@@ -42,12 +44,34 @@ pub(crate) fn read_message<'a>(
             b"content" => {
                 unique.check(scan, 1, key)?;
                 reader.compaction = false;
+                scan.shape()?;
+                let start = scan.position();
                 content = read_content(scan, reader, read_block)?;
+                body = Span::new(start, scan.position());
+            }
+            // A field of chat messages.
+            b"tool_call_id" => {
+                tool_call_id = read_non_empty(scan, source)?;
+                if tool_call_id.is_some() {
+                    other_flags = other_flags.with(MessageFlags::UNKNOWN_BODY);
+                }
             }
             _ => read_unknown_field(scan, key, &mut other_flags)?,
         }
         Ok(())
     })?;
+    let is_result = role == Role::Unknown && !flags.has(MessageFlags::MODEL);
+    let is_content = |part: &Part<'_>| {
+        matches!(part.kind, PartKind::Text(_) | PartKind::Media | PartKind::Unknown)
+    };
+    if let Some(id) = tool_call_id.filter(|_| is_result)
+        && reader.builder.open_parts().iter().all(is_content)
+    {
+        reader.builder.truncate(reader.builder.message_count());
+        reader.builder.push_part(span, foreign_answer(id, source, body));
+        reader.builder.push_message(role, span, ContentShape::List, MessageFlags::default());
+        return Ok(());
+    }
     if std::mem::take(&mut reader.compaction) {
         flags = flags.with(MessageFlags::COMPACTION);
     }
@@ -193,6 +217,7 @@ pub fn read_block<'a>(
                 output: content.0,
                 content: content.1,
                 media: false,
+                foreign: false,
             })
         }
         "thinking" | "redacted_thinking" => PartKind::Reasoning(signature),

@@ -2,10 +2,12 @@
 
 use foxwedge_core::{DraftAnswer, PartKind, PartPatch, Span};
 
+use super::encode::encode_media;
 use crate::splice::{
     ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, recode_result,
+    write_foreign_content,
 };
-use foxwedge_json::{FieldChange, FieldChanges};
+use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter};
 use foxwedge_json::{field_text, field_value, quote};
 
 /// How Anthropic messages are written.
@@ -38,6 +40,25 @@ fn changes(
             "input",
             FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Object)),
         ));
+    }
+    if let PartKind::Answer(answer) = kind
+        && patch.is_rewritten()
+    {
+        // A message of another format becomes a block.
+        let id = quote(answer.id.as_deref().unwrap_or(""));
+        let content = answer.content;
+        changes = vec![
+            ("type", FieldChange::Text(quote("tool_result"))),
+            ("tool_use_id", FieldChange::Text(id)),
+        ];
+        if patch.output().is_none() {
+            let write = move |out: &mut SpliceWriter<'_>| {
+                write_foreign_content(out, content, SPLICE_FORMAT.text, encode_media)
+            };
+            changes.push(("content", FieldChange::WriteWith(Box::new(write))));
+        }
+        let others = ["role", "tool_call_id", "name", "status", "id"];
+        changes.extend(others.map(|key| (key, FieldChange::Remove)));
     }
     changes.extend(patch.output().map(|text| ("content", FieldChange::Text(quote(text)))));
     if let PartKind::Answer(answer) = kind

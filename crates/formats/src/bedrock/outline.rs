@@ -206,5 +206,6 @@ fn read_tool_result<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResu
         output,
         content: content.1,
         media: false,
+        foreign: false,
     }))
 }

@@ -207,6 +207,7 @@ fn outline_part<'a>(content: &'a ContentPart<'_>, shared: &HashSet<&str>) -> cor
             output: core::AnswerShape::Full,
             content: core::Span::NOWHERE,
             media: false,
+            foreign: false,
         }),
         ContentPart::Text(_)
         | ContentPart::Media(_)

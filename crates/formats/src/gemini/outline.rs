@@ -182,6 +182,7 @@ fn read_result<'a>(scan: &mut JsonScanner<'a>, source: &'a str) -> ScanResult<Dr
         output: AnswerShape::Missing,
         content: Span::NOWHERE,
         media: false,
+        foreign: false,
     };
     scan.object(|scan, key, _| {
         match key {

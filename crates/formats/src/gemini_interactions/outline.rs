@@ -165,6 +165,7 @@ fn outline_step<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: StepFiel
                 output,
                 content,
                 media: false,
+                foreign: false,
             };
             (Role::Answer, Some(PartKind::answer(answer)))
         }

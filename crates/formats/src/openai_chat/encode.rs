@@ -340,7 +340,7 @@ fn write_result<'h, 'a>(
     encoder.outline.record_message(Role::Answer, span, content);
 }
 
-fn encode_media(media: &MediaPart<'_>) -> Option<String> {
+pub(super) fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     let data_url = |data: &str| {
         let name = media.media_type.as_deref().unwrap_or(match media.kind {
             MediaKind::Image => "image/png",

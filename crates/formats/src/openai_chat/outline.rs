@@ -8,8 +8,8 @@ use foxwedge_core::{
 };
 
 use crate::outline::{
-    OutlineOptions, OutlineReader, UniqueFields, read_free_text, read_non_empty, read_role,
-    read_string, read_string_arguments, read_text, read_unknown_field, require_string,
+    OutlineOptions, OutlineReader, UniqueFields, foreign_answer, read_free_text, read_non_empty,
+    read_role, read_string, read_string_arguments, read_text, read_unknown_field, require_string,
     text_fullness,
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult};
@@ -40,6 +40,20 @@ struct ChatContent {
     stray: Option<usize>,
 }
 
+/// The fields of an output of the Responses format.
+#[derive(Default)]
+struct ForeignOutput<'a> {
+    /// Its type is that of an output with text.
+    is_output: bool,
+    call_id: Option<Cow<'a, str>>,
+    content: Span,
+}
+
+fn is_output_type(scan: &mut JsonScanner<'_>, source: &str) -> ScanResult<bool> {
+    let kind = read_string(scan)?.map(|kind| kind.text(source));
+    Ok(matches!(kind.as_deref(), Some("function_call_output" | "custom_tool_call_output")))
+}
+
 /// Reads one message.
 pub(crate) fn read_message<'a>(
     scan: &mut JsonScanner<'a>,
@@ -52,6 +66,7 @@ pub(crate) fn read_message<'a>(
     let mut call_id = None;
     let mut reasoning = None;
     let mut flags = MessageFlags::default();
+    let mut output = ForeignOutput::default();
     reader.pending_parts.clear();
     let span = scan.object(|scan, key, _| {
         match key {
@@ -77,6 +92,9 @@ pub(crate) fn read_message<'a>(
                 unique.check(scan, 3, key)?;
                 call_id = read_non_empty(scan, source)?;
             }
+            b"type" => output.is_output = is_output_type(scan, source)?,
+            b"call_id" => output.call_id = read_non_empty(scan, source)?,
+            b"output" => output.content = scan.skip()?,
             b"reasoning_content" => {
                 unique.check(scan, 4, key)?;
                 let shape = scan.shape()?;
@@ -100,6 +118,30 @@ pub(crate) fn read_message<'a>(
         }
         Ok(())
     })?;
+    if role == Role::Unknown
+        && !flags.has(MessageFlags::MODEL)
+        && body.content == ContentShape::Absent
+        && let Some(id) = output.call_id.take_if(|_| output.is_output)
+    {
+        reader.pending_parts.clear();
+        reader.builder.push_part(span, foreign_answer(id, source, output.content));
+        let flags = MessageFlags::default();
+        reader.builder.push_message(Role::Answer, span, ContentShape::Absent, flags);
+        return Ok(());
+    }
+    let is_filled = match output.content.of(source).as_bytes() {
+        [b'"', rest @ ..] => rest.len() > 1,
+        [b'[' | b'{', ..] => !scan.is_blank_inside(output.content),
+        _ => false,
+    };
+    if is_filled || output.call_id.is_some() {
+        flags = flags.with(MessageFlags::UNKNOWN_BODY);
+    }
+    // Only the user's messages take results of other formats.
+    if !role.is_user() || flags.has(MessageFlags::MODEL) {
+        let foreign = reader.pending_parts.iter_mut().filter(|it| it.kind.is_foreign_answer());
+        foreign.for_each(|part| part.kind = PartKind::Other);
+    }
     if body.content == ContentShape::Other && role != Role::Answer {
         let at = body.span.start as usize;
         return Err(ScanError::new(at, "`content` is neither text nor a list"));
@@ -131,6 +173,7 @@ pub(crate) fn read_message<'a>(
             output,
             content: body.span,
             media: body.media,
+            foreign: false,
         };
         reader.builder.push_part(span, PartKind::answer(answer));
         reader.pending_parts.drain(..body.parts);
@@ -196,6 +239,7 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
     let mut unique = UniqueFields::default();
     let mut kind = None;
     let mut shape = None;
+    let (mut tool_use_id, mut content) = (None, Span::NOWHERE);
     let source = reader.source;
     let span = scan.object(|scan, key, _| {
         match key {
@@ -207,6 +251,8 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
                 unique.check(scan, 1, key)?;
                 shape = read_text(scan, source, key)?;
             }
+            b"tool_use_id" => tool_use_id = read_non_empty(scan, source)?,
+            b"content" => content = scan.skip()?,
             _ => {
                 scan.skip()?;
             }
@@ -214,14 +260,22 @@ fn read_part<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
         Ok(())
     })?;
     let Some(kind) = kind else { return scan.fail("a content part has no `type`") };
-    let kind = match &*kind.text(source) {
+    let kind = match (&*kind.text(source), tool_use_id) {
+        // A result as in Anthropic messages.
+        ("tool_result", Some(id)) => foreign_answer(id, source, content),
+        (kind, _) => part_kind(kind, shape),
+    };
+    reader.pending_parts.push(Part { span, kind });
+    Ok(())
+}
+
+fn part_kind<'a>(kind: &str, shape: Option<TextShape>) -> PartKind<'a> {
+    match kind {
         "text" => PartKind::Text(shape.unwrap_or(TextShape::Missing)),
         "refusal" => PartKind::Text(TextShape::Full),
         kind if is_media(kind) => PartKind::Media,
         _ => PartKind::Other,
-    };
-    reader.pending_parts.push(Part { span, kind });
-    Ok(())
+    }
 }
 
 /// Reads `tool_calls`. Returns whether it is an empty list.

@@ -5,13 +5,19 @@ use foxwedge_core::{
     RepairedPart, Role, Span,
 };
 
-use super::outline::{is_custom_type, is_media};
+use super::{
+    encode::encode_media,
+    outline::{is_custom_type, is_media},
+};
 use crate::splice::{
     ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, has_content,
-    recode_result_without, write_element,
+    recode_result_without, write_element, write_foreign_content,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{array_elements, escape_into, field_text, field_value, quote};
+
+/// What stands before and behind the string of a text part.
+const TEXT_BLOCK: (&str, &str) = ("{\"type\":\"text\",\"text\":", "}");
 
 fn role_name(role: Role) -> &'static str {
     match role {
@@ -76,12 +82,16 @@ pub(crate) fn write_new_message(out: &mut SpliceWriter<'_>, message: &RepairedMe
     {
         let PartKind::Answer(answer) = &repaired.part.kind else { return };
         let id = quote(answer.id.as_deref().unwrap_or(""));
-        let text = match repaired.source() {
-            PartSource::Text(text) => quote(text),
-            _ => quote(""),
-        };
-        out.text(&format!("\"tool_call_id\":{id},\"content\":{text}}}"));
-        return;
+        out.text(&format!("\"tool_call_id\":{id},\"content\":"));
+        match (repaired.source(), repaired.patch.output()) {
+            (PartSource::Text(text), _) => out.text(&quote(text)),
+            (_, Some(text)) => out.text(&quote(text)),
+            (_, None) if repaired.patch.is_rewritten() => {
+                write_foreign_content(out, answer.content, TEXT_BLOCK, encode_media);
+            }
+            (_, None) => out.text(&quote("")),
+        }
+        return out.text("}");
     }
     out.text("\"content\":");
     write_content(out, &content_parts(message));
@@ -123,23 +133,22 @@ fn answer_changes(
     changes.extend(id.map(|id| ("tool_call_id", FieldChange::Text(quote(id)))));
     changes.extend(repaired.patch.output().map(|text| ("content", FieldChange::Text(quote(text)))));
     let PartKind::Answer(answer) = &repaired.part.kind else { return };
-    let text_block = ("{\"type\":\"text\",\"text\":", "}");
     if let Some(pointer) = repaired.patch.pointer() {
         // The media moved to another message, and the pointer names it. Everything else stays.
         let mut content = out.inner();
         content.text("[");
-        let (source, (before, behind)) = (out.source, text_block);
+        let (source, (before, behind)) = (out.source, TEXT_BLOCK);
         for element in array_elements(source, answer.content) {
             let is_media = quote_element(source, element) == ElementQuoting::Verbatim;
             if !is_media && has_content(source, element) && !is_empty_text(source, element) {
-                write_element(&mut content, element, text_block);
+                write_element(&mut content, element, TEXT_BLOCK);
                 content.text(",");
             }
         }
         content.text(&format!("{before}{}{behind}]", quote(pointer)));
         changes.push(("content", FieldChange::Chunks(content.finish())));
     } else if repaired.patch.recode_content && repaired.patch.output().is_none() {
-        let content = recode_result_without(answer.content, text_block, is_empty_text);
+        let content = recode_result_without(answer.content, TEXT_BLOCK, is_empty_text);
         changes.push(("content", content));
     }
 }

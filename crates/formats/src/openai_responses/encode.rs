@@ -164,7 +164,7 @@ fn write_result<'h, 'a>(
     encoder.outline.record_message(Role::Answer, span, ContentShape::Absent);
 }
 
-fn encode_media(media: &MediaPart<'_>) -> Option<String> {
+pub(super) fn encode_media(media: &MediaPart<'_>) -> Option<String> {
     let stored_file = |key: &str| {
         let id = quote(media.source.stored_for(WIRE)?);
         Some(format!("{{\"type\":\"{key}\",\"file_id\":{id}}}"))

@@ -10,8 +10,9 @@ use foxwedge_core::{
 use crate::{
     anthropic,
     outline::{
-        OutlineReader, UniqueFields, read_free_text, read_non_empty, read_output, read_role,
-        read_string, read_string_arguments, read_unknown_field, require_string, text_fullness,
+        OutlineReader, UniqueFields, foreign_answer, read_free_text, read_non_empty, read_output,
+        read_role, read_string, read_string_arguments, read_unknown_field, require_string,
+        text_fullness,
     },
 };
 use foxwedge_json::{JsonScanner, ScanError, ScanResult, field_text};
@@ -105,6 +106,9 @@ struct ResponsesItemFields<'a> {
     input: Option<ArgumentsShape>,
     output: Option<(AnswerShape, Span)>,
     content: ContentShape,
+    body: Span,
+    /// The id of the call, as chat messages name it.
+    tool_call_id: Option<Cow<'a, str>>,
     /// Why content is not that of a message.
     content_error: Option<ScanError>,
     encrypted: bool,
@@ -212,6 +216,12 @@ fn read_field<'a>(
             fields.has_call_id = id.is_some();
             fields.call_id = id.and_then(|id| id.non_empty_text(source));
         }
+        b"tool_call_id" => {
+            fields.tool_call_id = read_non_empty(scan, source)?;
+            if fields.tool_call_id.is_some() {
+                fields.other = fields.other.with(MessageFlags::UNKNOWN_BODY);
+            }
+        }
         b"name" => {
             unique.check(scan, 4, key)?;
             fields.name = read_non_empty(scan, source)?;
@@ -230,6 +240,8 @@ fn read_field<'a>(
         }
         b"content" => {
             unique.check(scan, 7, key)?;
+            scan.shape()?;
+            let start = scan.position();
             // Only messages have content blocks. Reasoning and other items may hold anything here.
             match fields.kind.as_deref() {
                 Some("message") => {
@@ -241,6 +253,7 @@ fn read_field<'a>(
                         read_untyped_content(scan, reader, read_block)?;
                 }
             }
+            fields.body = Span::new(start, scan.position());
         }
         b"execution" => {
             fields.runner = match read_string(scan)?.map(|side| side.text(source)).as_deref() {
@@ -297,6 +310,16 @@ fn read_block<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) ->
 }
 
 fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: ResponsesItemFields<'a>) {
+    // A chat message that is a result.
+    let is_untyped = matches!(fields.kind.as_deref(), Some("message") | None);
+    let is_unknown = matches!(fields.role, Some(Role::Unknown) | None);
+    let is_result = is_untyped && is_unknown && !fields.model.has(MessageFlags::MODEL);
+    if let Some(id) = fields.tool_call_id.clone().filter(|_| is_result) {
+        reader.builder.truncate(reader.builder.message_count());
+        reader.builder.push_part(span, foreign_answer(id, reader.source, fields.body));
+        let flags = MessageFlags::default();
+        return reader.builder.push_message(Role::Answer, span, ContentShape::Absent, flags);
+    }
     let builder = &mut reader.builder;
     let kind = fields.kind.clone();
     // The type of a reference is optional.
@@ -382,6 +405,7 @@ fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: Response
                 output: if plain { output } else { AnswerShape::Full },
                 content,
                 media: false,
+                foreign: false,
             };
             builder.push_part(span, PartKind::answer(answer));
             builder.push_message(Role::Answer, span, ContentShape::Absent, flags);

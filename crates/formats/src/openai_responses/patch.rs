@@ -5,12 +5,16 @@ use foxwedge_core::{
     Span,
 };
 
+use super::encode::encode_media;
 use crate::splice::{
     ArgumentsEncoding, ElementQuoting, MediaType, QuotedContent, encode_arguments, recode_result,
-    write_answer,
+    write_answer, write_foreign_content,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{field_text, field_value, quote};
+
+/// What stands before and behind the string of a text block of an output.
+const TEXT_BLOCK: (&str, &str) = ("{\"type\":\"input_text\",\"text\":", "}");
 
 /// Writes a repaired item. Keeps the other fields of the original.
 pub(crate) fn rewrite_item(
@@ -50,11 +54,7 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
     if let PartKind::Answer(answer) = &repaired.part.kind
         && patch.typed
     {
-        let kind = match answer.family {
-            CallFamily::Custom => "custom_tool_call_output",
-            _ => "function_call_output",
-        };
-        changes.push(("type", FieldChange::Text(quote(kind))));
+        changes.push(("type", FieldChange::Text(quote(plain_output(answer)))));
     }
     let name = patch.new_name(&repaired.part.kind);
     changes.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
@@ -74,10 +74,17 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
         && patch.recode_content
         && patch.output().is_none()
     {
-        let text_block = ("{\"type\":\"input_text\",\"text\":", "}");
-        changes.push(("output", recode_result(answer.content, text_block)));
+        changes.push(("output", recode_result(answer.content, TEXT_BLOCK)));
     }
     changes
+}
+
+/// The type of an output with text.
+fn plain_output(answer: &DraftAnswer<'_>) -> &'static str {
+    match answer.family {
+        CallFamily::Custom => "custom_tool_call_output",
+        _ => "function_call_output",
+    }
 }
 
 /// Writes a new item.
@@ -100,6 +107,15 @@ pub(crate) fn write_new_item(out: &mut SpliceWriter<'_>, message: &RepairedMessa
                     element.write(out);
                 }
                 out.text("]}");
+            }
+            (PartKind::Answer(answer), PartSource::Input) if repaired.patch.is_rewritten() => {
+                let (kind, id) = (plain_output(answer), quote(answer.id.as_deref().unwrap_or("")));
+                out.text(&format!("{{\"type\":\"{kind}\",\"call_id\":{id},\"output\":"));
+                match repaired.patch.output() {
+                    Some(text) => out.text(&quote(text)),
+                    None => write_foreign_content(out, answer.content, TEXT_BLOCK, encode_media),
+                }
+                out.text("}");
             }
             (_, PartSource::Input) => out.copy(repaired.part.span),
         }

@@ -189,6 +189,7 @@ impl<'a> MessageReader<'a> {
                 output: response.0,
                 content: response.1,
                 media: false,
+                foreign: false,
             }),
             Some("reasoning" | "thinking") => PartKind::Reasoning(SignatureState::Plain),
             Some("server_tool_call") => PartKind::ServerCall(id.map(Box::new)),

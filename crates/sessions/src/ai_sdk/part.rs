@@ -57,6 +57,7 @@ impl<'a> AiSdkPart<'a> {
             output: AnswerShape::Full,
             content: content.unwrap_or(Span::NOWHERE),
             media: false,
+            foreign: false,
         })
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::reading::{BlockPlace, OracleBlock, OracleBlockKind, OracleRole, field, text};
-use super::{items, steps};
+use super::{foreign, items, steps};
 use crate::dialect::TestFormat;
 
 /// The blocks of one message in order; in Chat the text first, then the calls.
@@ -21,6 +21,11 @@ pub(super) fn of_message<'a>(
         TestFormat::Interactions => whole(steps::kind(value)),
         TestFormat::Chat => {
             let mut blocks = content(field(value, "content"), chat);
+            let is_model = matches!(text(value, "role"), Some("model" | "ai"));
+            if role == OracleRole::User && !is_model {
+                let foreign = blocks.iter_mut().filter(|it| foreign::block(it.value).is_some());
+                foreign.for_each(|block| block.kind = OracleBlockKind::Answer);
+            }
             blocks.extend(tool_calls(value));
             blocks
         }

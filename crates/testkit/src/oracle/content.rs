@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::reading::{
     BlockPlace, OracleBlock, OracleBlockKind, OracleLayout, OracleMessage, OracleRole, id, text,
 };
-use super::{OracleProfile::*, OracleRule, RuleCase, chat_call, steps};
+use super::{OracleProfile::*, OracleRule, RuleCase, chat_call, foreign, steps};
 use crate::dialect::TestFormat;
 
 pub(super) const RULES: &[OracleRule] = &[
@@ -27,6 +27,9 @@ fn empty_message(case: &RuleCase<'_>) -> Vec<String> {
     let last = case.reading.messages.len().checked_sub(1);
     case.messages(|index| {
         let message = &case.reading.messages[index];
+        if foreign::whole(case.reading.format, message.value).is_some() {
+            return false;
+        }
         match case.reading.format {
             TestFormat::Chat => empty_chat_message(case, message),
             TestFormat::Anthropic | TestFormat::Bedrock => {
@@ -128,10 +131,11 @@ fn malformed_string(case: &RuleCase<'_>, arguments: Option<&Value>) -> bool {
 fn empty_answer(case: &RuleCase<'_>) -> Vec<String> {
     case.answers(|answer| {
         let body = case.reading.messages[answer.position.0].blocks[answer.position.1].body;
-        let key = match case.reading.format {
-            TestFormat::Responses => "output",
-            TestFormat::Interactions => "result",
-            _ => "content",
+        let key = match (foreign::result(case.reading.format, body), case.reading.format) {
+            (Some((_, key)), _) => key,
+            (None, TestFormat::Responses) => "output",
+            (None, TestFormat::Interactions) => "result",
+            (None, _) => "content",
         };
         let content = body.get(key).filter(|content| !content.is_null());
         let says_nothing = |part: &Value| {
@@ -177,6 +181,9 @@ fn malformed_answer(case: &RuleCase<'_>) -> Vec<String> {
             content.as_array().is_some_and(|list| list.iter().all(Value::is_object))
         };
         let is_content = |content: &Value| content.is_string() || is_list(content);
+        if foreign::result(case.reading.format, body).is_some() {
+            return false;
+        }
         match case.reading.format {
             TestFormat::Chat => {
                 let content = get("content");

@@ -87,6 +87,9 @@ fn user_texts(format: TestFormat, message: &OracleMessage<'_>) -> Vec<String> {
 }
 
 fn answer_texts(format: TestFormat, body: &Value) -> Vec<String> {
+    if let Some((_, key)) = super::foreign::result(format, body) {
+        return plain_or_parts(field(body, key));
+    }
     match format {
         TestFormat::Chat | TestFormat::Anthropic | TestFormat::Bedrock => {
             plain_or_parts(field(body, "content"))

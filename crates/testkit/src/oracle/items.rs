@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::foreign;
 use super::reading::{OracleBlockKind, OracleMessage, OracleRole, field, id, text};
+use crate::dialect::TestFormat;
 
 /// Whether an item only names another one, which the server has. Its type is optional.
 pub(crate) fn is_reference(item: &Value) -> bool {
@@ -168,6 +170,7 @@ pub(super) fn set_hosted_apart(messages: &mut [OracleMessage<'_>]) {
 /// The type of the call that an item is, or belongs to.
 pub(super) fn family(item: &Value) -> &str {
     match text(item, "type") {
+        _ if foreign::whole(TestFormat::Responses, item).is_some() => "function_call",
         Some("tool_search_output") => "tool_search_call",
         Some(kind) => kind.strip_suffix("_output").unwrap_or(kind),
         None => "",
@@ -177,7 +180,8 @@ pub(super) fn family(item: &Value) -> &str {
 /// The id that joins a call and its result.
 pub(super) fn call_id(item: &Value) -> Option<&str> {
     let local = family(item) == "local_shell_call";
-    id(item, "call_id").or_else(|| if local { id(item, "id") } else { None })
+    let own = id(item, "call_id").or_else(|| if local { id(item, "id") } else { None });
+    foreign::whole(TestFormat::Responses, item).or(own)
 }
 
 fn message_role(item: &Value) -> Option<OracleRole> {

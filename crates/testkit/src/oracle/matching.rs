@@ -479,6 +479,7 @@ fn answers<'a>(reading: &DocumentReading<'a>) -> Vec<MatchedResult<'a>> {
                 TestFormat::Interactions => "function_call",
                 _ => "",
             };
+            let id = super::foreign::result(reading.format, body).map(|(id, _)| id).or(id);
             let position = (index, at);
             answers.push(MatchedResult { position, id, family, name, fate: MatchOutcome::Orphan });
         }

@@ -10,6 +10,7 @@ mod reading;
 mod blocks;
 mod items;
 mod steps;
+mod foreign;
 mod matching;
 mod pairing;
 mod ids;

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::placement::{answers_alone, bedrock_model};
-use super::reading::{OracleBlockKind, OracleLayout, OracleMessage, OracleRole, field, text};
+use super::reading::{
+    OracleBlock, OracleBlockKind, OracleLayout, OracleMessage, OracleRole, field, text,
+};
 use super::{OracleProfile::*, OracleRule, RuleCase};
 use crate::dialect::TestFormat;
 
@@ -185,7 +187,12 @@ fn unknown_role(case: &RuleCase<'_>) -> Vec<String> {
             Some("function") => chat,
             _ => false,
         };
-        !message.known || (foreign && case.under(&[Mistral, Deepseek, Strict]))
+        let is_result = |block: &OracleBlock<'_>| {
+            block.kind == OracleBlockKind::Answer
+                && super::foreign::result(case.reading.format, block.body).is_some()
+        };
+        let is_foreign = message.blocks.iter().any(is_result);
+        !message.known || is_foreign || (foreign && case.under(&[Mistral, Deepseek, Strict]))
     })
 }
 

@@ -174,6 +174,15 @@ impl<'a> DocumentReading<'a> {
 
 impl<'a> OracleMessage<'a> {
     fn new(format: TestFormat, value: &'a Value) -> Self {
+        if super::foreign::whole(format, value).is_some() {
+            let blocks = blocks::of_message(TestFormat::Chat, value, OracleRole::Answer);
+            return match format {
+                TestFormat::Anthropic => {
+                    Self { value, role: OracleRole::User, known: false, blocks }
+                }
+                _ => Self { value, role: OracleRole::Answer, known: true, blocks },
+            };
+        }
         let (role, known) = match format {
             TestFormat::Responses => super::items::role(value),
             TestFormat::Interactions => super::steps::role(value),

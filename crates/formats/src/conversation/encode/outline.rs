@@ -82,6 +82,7 @@ impl<'h> OutlineRecorder<'h> {
             output: if outline.empty { AnswerShape::Empty } else { AnswerShape::Full },
             content: outline.content,
             media: false,
+            foreign: false,
         };
         self.builder.push_part(span, PartKind::answer(answer));
     }

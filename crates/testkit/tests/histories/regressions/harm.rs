@@ -169,3 +169,70 @@ fn a_screenshot_without_its_call_became_text() {
         }
     }
 }
+
+#[test]
+fn a_result_that_is_written_as_in_another_format_was_replaced_by_a_placeholder() {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let function =
+        json!({"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"});
+    let tool_use = json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": "c1", "name": "f", "input": {}}]});
+    let tool_calls = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    let chat = |content: Value| json!({"role": "tool", "tool_call_id": "c1", "content": content});
+    let output = |content: Value| json!({"type": "function_call_output", "call_id": "c1", "output": content});
+    let block =
+        |content: Value| json!({"type": "tool_result", "tool_use_id": "c1", "content": content});
+    let in_user = |blocks: Value| json!({"role": "user", "content": blocks});
+    let text = |kind: &str| json!([{"type": kind, "text": "REAL"}]);
+    let mut named = chat(json!("REAL"));
+    named["name"] = json!("f");
+    let responses = [
+        (chat(json!("REAL")), output(json!("REAL"))),
+        (chat(text("text")), output(text("input_text"))),
+        (named.clone(), output(json!("REAL"))),
+    ];
+    let anthropic = [
+        (chat(json!("REAL")), in_user(json!([block(json!("REAL"))]))),
+        (chat(text("text")), in_user(json!([block(text("text"))]))),
+        (named, in_user(json!([block(json!("REAL"))]))),
+    ];
+    let openai = [
+        (output(json!("REAL")), chat(json!("REAL"))),
+        (output(text("input_text")), chat(text("text"))),
+        (in_user(json!([block(json!("REAL"))])), chat(json!("REAL"))),
+        (in_user(json!([block(text("text"))])), chat(text("text"))),
+    ];
+    let formats = [
+        (Format::OpenaiResponses, Profile::OpenaiResponses, "input", function, &responses[..]),
+        (Format::Anthropic, Profile::Anthropic, "messages", tool_use, &anthropic[..]),
+        (Format::OpenaiChat, Profile::OpenaiChat, "messages", tool_calls, &openai[..]),
+    ];
+    let reply = json!({"role": "assistant", "content": "a"});
+    for (wire, profile, list, call, results) in formats {
+        for (result, expected) in results {
+            let messages = json!([user("q"), call, result, reply, user("n")]);
+            let document = json!({"model": "m", list: messages});
+            let repaired = repaired(wire, &safe(profile), &document);
+            let expected = json!([user("q"), call, expected, reply, user("n")]);
+            assert_eq!(repaired[list], expected, "{document}");
+            let found = report(wire, &safe(profile), &document.to_string());
+            assert!(found.findings.iter().any(|found| found.rule.code == 407), "{document}");
+        }
+    }
+}
+
+#[test]
+fn text_beside_results_of_another_format_stays_behind_them() {
+    let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    let block = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": id});
+    let document = json!({"model": "m", "messages": [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]},
+        {"role": "user", "content": [block("a"), {"type": "text", "text": "go on"}, block("b")]}]});
+    let repaired = repaired(Format::OpenaiChat, &safe(Profile::OpenaiChat), &document);
+    let result = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": id});
+    assert_eq!(repaired["messages"][2], result("a"));
+    assert_eq!(repaired["messages"][3], result("b"));
+    assert_eq!(repaired["messages"][4]["content"].to_string().matches("go on").count(), 1);
+}
