@@ -149,6 +149,10 @@ impl<'a> DraftBuilder<'a> {
         if !self.draft.body.owned_calls.is_sorted_by_key(|call| call.start) {
             sort_by_key(Arc::make_mut(&mut self.draft.body.owned_calls), |call| call.start);
         }
+        // The calls that made them may be gone.
+        if !self.draft.body.owned_calls.is_empty() {
+            self.draft.features.insert(DraftFeatures::SERVER);
+        }
         if !self.draft.body.defects.is_empty() {
             self.draft.features.insert(DraftFeatures::FILE_DEFECT);
         }

@@ -11,8 +11,8 @@ use crate::{
     rules::{RuleSet, server_calls},
 };
 
-/// Removes misplaced calls and reasoning (FW304), unfinished server calls (FW601) and server
-/// answers without a call (FW602).
+/// Removes misplaced calls and reasoning (FW304), unfinished server calls and calls
+/// without a maker (FW601), and server answers without a call (FW602).
 pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) {
     if rules.has(304) {
         for at in found_messages(state, 304) {
@@ -24,16 +24,18 @@ pub(super) fn remove_misplaced(state: &mut RepairState<'_, '_>, rules: RuleSet) 
     }
     if rules.has(601) && state.input.layout() == MessageLayout::Blocks {
         let parts = known_parts(state, server_calls::dead_calls_with_owned);
-        remove_server_parts(
-            state,
-            601,
-            &parts,
-            "the unfinished call of the provider's own tool is removed",
-        );
+        let note = "the unfinished call of the provider's own tool is removed";
+        remove_server_parts(state, 601, &parts, (note, ", with the calls it made"));
     }
     if rules.has(602) {
         let parts = known_parts(state, server_calls::orphan_answers);
-        remove_server_parts(state, 602, &parts, "the result of the provider's own tool is removed");
+        let note = "the result of the provider's own tool is removed";
+        remove_server_parts(state, 602, &parts, (note, ""));
+    }
+    if rules.has(601) {
+        let parts = known_parts(state, server_calls::ownerless_calls);
+        let note = "the call is removed: what made it is not in the history";
+        remove_server_parts(state, 601, &parts, (note, ""));
     }
 }
 
@@ -107,12 +109,13 @@ fn return_server_answers(state: &mut RepairState<'_, '_>) {
     }
 }
 
-/// Removes parts given as (message, part) of the current draft.
+/// Removes parts given as (message, part) of the current draft. The second half of the note is
+/// about client calls among them.
 fn remove_server_parts(
     state: &mut RepairState<'_, '_>,
     code: u16,
     parts: &[(usize, usize)],
-    note: &str,
+    (note, with_calls): (&str, &str),
 ) {
     if parts.is_empty() {
         return;
@@ -144,7 +147,7 @@ fn remove_server_parts(
         if state.messages[at].parts.is_empty() && !state.messages[at].role.is_user() {
             removed_messages.push(at);
         }
-        let with = if calls > 0 { ", with the calls it made" } else { "" };
+        let with = if calls > 0 { with_calls } else { "" };
         state.note_edit(code, Strategy::Drop, at, ids, format!("{note}{with}"));
     }
     state.remove_messages(&removed_messages);

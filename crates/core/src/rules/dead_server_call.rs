@@ -23,6 +23,10 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     if !server_calls::are_judged(context) {
         return;
     }
+    for (at, part) in server_calls::ownerless_calls(context.draft) {
+        let text = "what made this call is not in the history".to_owned();
+        findings.add(at, context.draft.parts[part].span, text, Fix::safe(Strategy::Drop));
+    }
     if context.layout() == MessageLayout::Items {
         for (at, part) in server_calls::open_items(context.draft) {
             let text = "a call of the provider's own tool has no output".to_owned();

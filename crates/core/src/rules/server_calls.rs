@@ -144,6 +144,29 @@ pub(crate) fn dead_calls_with_owned(draft: &Draft<'_>) -> Vec<(usize, usize)> {
     dead
 }
 
+/// Client calls (message, part) whose maker is nowhere in the list. The server, or a summary of the
+/// provider, may hold it.
+pub(crate) fn ownerless_calls(draft: &Draft<'_>) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let is_summary = |message: &Message| message.flags.has(MessageFlags::COMPACTION);
+    let is_continued = draft.body.stateful || draft.messages.iter().any(is_summary);
+    if draft.body.owned_calls.is_empty() || is_continued {
+        return found;
+    }
+    let is_call = |part: &&Part<'_>| matches!(part.kind, PartKind::ServerCall(_));
+    let makers = draft.message_parts().filter(is_call);
+    let makers: HashSet<&str> = makers.filter_map(|part| part.kind.server_id()).collect();
+    for (at, message) in draft.messages.iter().enumerate() {
+        found.extend(message.range().map(|part| (at, part)).filter(|&(_, part)| {
+            let part = &draft.parts[part];
+            let owner = draft.owned_call(part).and_then(|call| call.owner.as_deref());
+            matches!(part.kind, PartKind::Call(_))
+                && owner.is_some_and(|id| !id.is_empty() && !makers.contains(id))
+        }));
+    }
+    found
+}
+
 /// A server answer in the user message directly behind its call, which stands in a message of the
 /// assistant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -131,7 +131,9 @@ fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
     if case.reading.layout == OracleLayout::Items
         && case.under(&[OpenaiResponses, GeminiInteractions, Strict])
     {
-        return open_item(case);
+        let mut found = open_item(case);
+        found.extend(case.blocks(|message, at| is_ownerless(case, message, at)));
+        return found;
     }
     if !case.under(&[Anthropic, Bedrock, Strict]) || case.reading.layout != OracleLayout::Blocks {
         return Vec::new();
@@ -148,8 +150,30 @@ fn dead_server_call(case: &RuleCase<'_>) -> Vec<String> {
             }
             OracleRole::System | OracleRole::Answer | OracleRole::Other => false,
         });
-        is_open_server_call(case, message, at) && overtaken
+        is_open_server_call(case, message, at) && overtaken || is_ownerless(case, message, at)
     })
+}
+
+/// Whether a block is a call of the client, and nothing in the whole list can have made it.
+fn is_ownerless(case: &RuleCase<'_>, message: usize, at: usize) -> bool {
+    let block = &case.reading.messages[message].blocks[at];
+    let (owner_key, maker_key) = match case.reading.format {
+        TestFormat::Anthropic => ("tool_id", "id"),
+        TestFormat::Responses => ("caller_id", "call_id"),
+        _ => return false,
+    };
+    let owner = field(block.body, "caller").and_then(|caller| id(caller, owner_key));
+    let mut all = case.reading.messages.iter().flat_map(|message| &message.blocks);
+    let explains = |other: &OracleBlock<'_>| {
+        let is_maker = other.kind == OracleBlockKind::ServerCall;
+        let key = match text(other.body, "type") {
+            Some("mcp_approval_request") => "id",
+            _ => maker_key,
+        };
+        is_maker && id(other.body, key) == owner || text(other.body, "type") == Some("compaction")
+    };
+    let is_call = block.kind == OracleBlockKind::Call && owner.is_some();
+    is_call && !case.reading.stateful && !all.any(explains)
 }
 
 /// Whether a block of a message is a call of the client that an unfinished call of its turn made.

@@ -109,7 +109,9 @@ pub fn owed(format: &str, document: &Value) -> Vec<(usize, Vec<String>)> {
     let made_by_code = |call: &super::matching::MatchedCall<'_>| {
         let (at, block) = call.position;
         let caller = reading.messages[at].blocks[block].body.get("caller");
-        caller.and_then(|caller| caller.get("tool_id")).is_some()
+        let owner =
+            |caller: &Value| caller.get("tool_id").or_else(|| caller.get("caller_id")).is_some();
+        caller.is_some_and(owner)
     };
     let owned: Vec<&str> = matching
         .calls

@@ -178,6 +178,7 @@ fn a_server_call_at_the_end_is_paused_and_not_dead() {
         (format!("[$u,{call}]"), &[][..]),
         (format!("[$u,{call},{answer},$u]"), &[]),
         (format!("[$u,{call},$u]"), &[601]),
+        (format!("[$u,{again},{result},$u]"), &[601]),
         (format!("[$u,{call},$u,{answer}]"), &[601, 602]),
         (format!("[$u,{call},{again},{result}]"), &[]),
         (format!("[$u,{call},{again},{result},$u]"), &[601]),

@@ -236,3 +236,54 @@ fn text_beside_results_of_another_format_stays_behind_them() {
     assert_eq!(repaired["messages"][3], result("b"));
     assert_eq!(repaired["messages"][4]["content"].to_string().matches("go on").count(), 1);
 }
+
+#[test]
+fn a_call_of_code_that_is_not_in_the_history_stayed() {
+    let code =
+        json!({"type": "server_tool_use", "id": "srv1", "name": "code_execution", "input": {}});
+    let call = |id: &str| {
+        json!({"type": "tool_use", "id": id, "name": "f", "input": {},
+        "caller": {"type": "code_execution_20260120", "tool_id": "srv1"}})
+    };
+    let assistant = |blocks: Value| json!({"role": "assistant", "content": blocks});
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let result = json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t2", "content": "REAL"}]});
+    let code_result =
+        json!({"type": "code_execution_tool_result", "tool_use_id": "srv1", "content": {}});
+    let end = assistant(json!([code_result, {"type": "text", "text": "Done."}]));
+    let whole = json!([
+        user("q"),
+        assistant(json!([code, call("t1")])),
+        assistant(json!([call("t2")])),
+        result,
+        end,
+        user("n")
+    ]);
+    let cut = json!([user("q"), assistant(json!([call("t2")])), result, end, user("n")]);
+    for (messages, unanswered) in
+        [(whole, UnansweredPolicy::DropTurn), (cut, UnansweredPolicy::Answer)]
+    {
+        let options = asked(Profile::Anthropic, Policy { unanswered, ..Policy::default() });
+        let document = json!({"model": "m", "max_tokens": 9, "messages": messages});
+        let repaired = repaired(Format::Anthropic, &options, &document).to_string();
+        assert!(!repaired.contains("srv1") && repaired.contains("REAL"), "{repaired}");
+    }
+}
+
+#[test]
+fn a_call_of_a_program_that_is_not_in_the_history_stayed() {
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let caller = json!({"type": "program", "caller_id": "p"});
+    let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "caller": caller});
+    let output =
+        json!({"type": "function_call_output", "call_id": "c", "output": "REAL", "caller": caller});
+    let mut document = json!({"model": "gpt-6", "input": [user("q"), call, output, user("n")]});
+    let options = safe(Profile::OpenaiResponses);
+    let text = repaired(Format::OpenaiResponses, &options, &document).to_string();
+    assert!(!text.contains("caller_id") && text.contains("REAL"), "{text}");
+    // The server may hold the program.
+    document["previous_response_id"] = json!("resp_1");
+    let found = report(Format::OpenaiResponses, &options, &document.to_string());
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}
