@@ -410,12 +410,13 @@ impl CallFamily {
         }
     }
 
-    /// The family whose outputs have the same fields, so that programs write one for the other.
-    pub(crate) fn confused_with(self) -> Option<CallFamily> {
+    /// The families of calls for which programs write outputs of this family.
+    pub(crate) fn confused_with(self) -> &'static [CallFamily] {
+        use CallFamily::{ApplyPatch, Computer, Custom, Function, Shell};
         match self {
-            CallFamily::Function => Some(CallFamily::Custom),
-            CallFamily::Custom => Some(CallFamily::Function),
-            _ => None,
+            Function => &[Custom, Shell, ApplyPatch, Computer],
+            Custom => &[Function, Shell, ApplyPatch, Computer],
+            _ => &[],
         }
     }
 }

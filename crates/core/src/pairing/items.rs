@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foxwedge_json::{array_elements, field_text};
+
 use super::{CallPairing, ResultMatch, answer_key, call_at, join_answer};
 use crate::draft::{
     CallFamily, Draft, DraftAnswer, DraftCall, DraftFeatures, MessageLayout, PartKind,
@@ -73,8 +75,8 @@ pub(super) fn may_stay_open(draft: &Draft<'_>, call: &DraftCall<'_>) -> bool {
 }
 
 /// Matches open calls with outputs of another type: a function output also answers a search or a call
-/// of the local shell. The outputs of functions and free-text tools have the same fields, and some programs write one for the
-/// other; the id says that they belong together (FW109).
+/// of the local shell. Some programs write the output of a function or of a free-text tool for any
+/// call; the id says that they belong together (FW109).
 pub(super) fn match_other_types(draft: &Draft<'_>, pairing: &mut CallPairing) {
     let mut open: HashMap<(CallFamily, &str), Vec<usize>> = HashMap::new();
     for (index, call) in
@@ -101,9 +103,12 @@ pub(super) fn match_other_types(draft: &Draft<'_>, pairing: &mut CallPairing) {
             });
         let found = match taking.filter(|_| family == CallFamily::Function) {
             Some(found) => Some(found),
-            None => family.confused_with().filter(|_| is_orphan).and_then(|family| {
-                let calls = open.get(&(family, id))?;
-                Some((family, calls.iter().rposition(is_before)?))
+            None => family.confused_with().iter().filter(|_| is_orphan).find_map(|&taking| {
+                if taking == CallFamily::Computer && !is_image(draft, paired.part()) {
+                    return None;
+                }
+                let calls = open.get(&(taking, id))?;
+                Some((taking, calls.iter().rposition(is_before)?))
             }),
         };
         let Some((family, at)) = found else { continue };
@@ -111,4 +116,13 @@ pub(super) fn match_other_types(draft: &Draft<'_>, pairing: &mut CallPairing) {
         let call = calls.remove(at);
         join_answer(draft, pairing, call, answer);
     }
+}
+
+/// Whether the content of an output is one image: no other content shows a screen.
+fn is_image(draft: &Draft<'_>, part: usize) -> bool {
+    let PartKind::Answer(answer) = &draft.parts[part].kind else { return false };
+    let [element] = array_elements(draft.source, answer.content)[..] else { return false };
+    let text = |key| field_text(draft.source, element, key).filter(|text| !text.is_empty());
+    text("type").as_deref() == Some("input_image")
+        && (text("image_url").is_some() || text("file_id").is_some())
 }

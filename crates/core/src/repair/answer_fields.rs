@@ -3,7 +3,7 @@
 use super::state::RepairState;
 use crate::{
     check::display_id,
-    draft::{Format, PartKind},
+    draft::{AnswerShape, CallFamily, Format, PartKind},
     pairing::call_at,
     report::Strategy,
 };
@@ -15,7 +15,7 @@ pub(super) fn fix_types(state: &mut RepairState<'_, '_>) {
         let Some(call) = answer.result_match().call() else { continue };
         let call = call_at(&draft, pairing.calls[call].part());
         let PartKind::Answer(outline) = &draft.parts[answer.part()].kind else { continue };
-        let Some(call) = call.filter(|call| outline.family.confused_with() == Some(call.family))
+        let Some(call) = call.filter(|call| outline.family.confused_with().contains(&call.family))
         else {
             continue;
         };
@@ -25,6 +25,9 @@ pub(super) fn fix_types(state: &mut RepairState<'_, '_>) {
         };
         let Some(outline) = part.part.kind.answer_mut() else { continue };
         outline.family = call.family;
+        if !matches!(call.family, CallFamily::Function | CallFamily::Custom) {
+            outline.output = AnswerShape::Full;
+        }
         part.patch.typed = true;
         let ids = outline.id.as_deref().map(str::to_owned).into_iter().collect();
         let note = "the result gets the type that belongs to its call".to_owned();

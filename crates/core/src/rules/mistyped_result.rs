@@ -25,7 +25,7 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         let Some(call) = paired.result_match().call() else { continue };
         let PartKind::Answer(answer) = &context.draft.parts[paired.part()].kind else { continue };
         let outline = call_at(context.draft, context.pairing.calls[call].part());
-        if outline.is_some_and(|call| answer.family.confused_with() == Some(call.family)) {
+        if outline.is_some_and(|call| answer.family.confused_with().contains(&call.family)) {
             paired_answers::report_answer(
                 context,
                 findings,

@@ -8,10 +8,10 @@ use foxwedge_core::{
 use super::encode::encode_media;
 use crate::splice::{
     ArgumentsEncoding, ElementQuoting, MediaType, QuotedContent, encode_arguments, recode_result,
-    write_answer, write_foreign_content,
+    value_as_text, write_answer, write_foreign_content,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
-use foxwedge_json::{field_text, field_value, quote};
+use foxwedge_json::{array_elements, field_text, field_value, quote};
 
 /// What stands before and behind the string of a text block of an output.
 const TEXT_BLOCK: (&str, &str) = ("{\"type\":\"input_text\",\"text\":", "}");
@@ -54,7 +54,7 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
     if let PartKind::Answer(answer) = &repaired.part.kind
         && patch.typed
     {
-        changes.push(("type", FieldChange::Text(quote(plain_output(answer)))));
+        changes.extend(retyped_output(source, answer));
     }
     let name = patch.new_name(&repaired.part.kind);
     changes.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
@@ -77,6 +77,55 @@ fn item_changes(source: &str, item: Span, repaired: &RepairedPart<'_>) -> FieldC
         changes.push(("output", recode_result(answer.content, TEXT_BLOCK)));
     }
     changes
+}
+
+/// The output of a function or of a free-text tool, as that of a call of another family.
+fn retyped_output(source: &str, answer: &DraftAnswer<'_>) -> FieldChanges<'static> {
+    let elements = array_elements(source, answer.content);
+    let texts = || match answer.content.of(source).starts_with('[') {
+        true => elements.iter().map(|element| element_text(source, *element)).collect(),
+        false => vec![value_as_text(source, answer.content)],
+    };
+    let (kind, output) = match answer.family {
+        CallFamily::Shell => {
+            let chunk = |text: String| {
+                let text = quote(&text);
+                format!(
+                    "{{\"stdout\":{text},\"stderr\":\"\",\"outcome\":{{\"type\":\"exit\",\"exit_code\":0}}}}"
+                )
+            };
+            let chunks: Vec<String> = texts().into_iter().map(chunk).collect();
+            ("shell_call_output", FieldChange::Text(format!("[{}]", chunks.join(","))))
+        }
+        CallFamily::ApplyPatch => {
+            ("apply_patch_call_output", FieldChange::Text(quote(&texts().join("\n"))))
+        }
+        CallFamily::Computer => {
+            let Some(&image) = elements.first() else { return Vec::new() };
+            let write = move |out: &mut SpliceWriter<'_>| {
+                let kind = FieldChange::Text(quote("computer_screenshot"));
+                write_patched(out, image, vec![("type", kind), ("detail", FieldChange::Remove)]);
+            };
+            ("computer_call_output", FieldChange::WriteWith(Box::new(write)))
+        }
+        CallFamily::Function
+        | CallFamily::Custom
+        | CallFamily::LocalShell
+        | CallFamily::ToolSearch => {
+            return vec![("type", FieldChange::Text(quote(plain_output(answer))))];
+        }
+    };
+    let mut changes = vec![("type", FieldChange::Text(quote(kind))), ("output", output)];
+    if answer.family == CallFamily::ApplyPatch {
+        changes.push(("status", FieldChange::Text(quote("completed"))));
+    }
+    changes
+}
+
+/// The text of an element of an output; anything else as JSON.
+fn element_text(source: &str, element: Span) -> String {
+    let text = field_value(source, element, "text").filter(|it| it.of(source).starts_with('"'));
+    value_as_text(source, text.unwrap_or(element))
 }
 
 /// The type of an output with text.

@@ -114,7 +114,7 @@ impl<'a> CallMatching<'a> {
         matching.nearest(reading);
         matching.the_only_ones();
         matching.searches();
-        matching.confused_types();
+        matching.confused_types(reading);
         matching.part_turns(reading);
         matching
     }
@@ -141,8 +141,9 @@ impl<'a> CallMatching<'a> {
         }
     }
 
-    /// The output of a function and that of a free-text tool are written for each other.
-    fn confused_types(&mut self) {
+    /// The outputs of functions and free-text tools are written for each other, and for calls of the
+    /// shell, of patches and, if they are an image, of the computer.
+    fn confused_types(&mut self, reading: &DocumentReading<'a>) {
         for index in 0..self.answers.len() {
             let answer = &self.answers[index];
             let other = match answer.family {
@@ -153,9 +154,25 @@ impl<'a> CallMatching<'a> {
             if answer.id.is_none() || answer.fate != MatchOutcome::Orphan {
                 continue;
             }
-            let found = self.calls.iter().rposition(|call| {
-                let same = call.family == other && call.id == answer.id;
-                same && !call.answered && call.position < answer.position
+            let (message, block) = answer.position;
+            let body = reading.messages[message].blocks[block].body;
+            let image = match field(body, "output").and_then(|output| output.as_array()) {
+                Some(list) => match list.as_slice() {
+                    [one] => {
+                        let located = id(one, "image_url").or_else(|| id(one, "file_id"));
+                        text(one, "type") == Some("input_image") && located.is_some()
+                    }
+                    _ => false,
+                },
+                None => false,
+            };
+            let families = [other, "shell_call", "apply_patch_call", "computer_call"];
+            let found = families.iter().find_map(|family| {
+                self.calls.iter().rposition(|call| {
+                    let same = call.family == *family && call.id == answer.id;
+                    let fits = *family != "computer_call" || image;
+                    same && fits && !call.answered && call.position < answer.position
+                })
             });
             if let Some(call) = found {
                 self.settle(index, MatchOutcome::Of(call));

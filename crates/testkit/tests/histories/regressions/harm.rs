@@ -287,3 +287,38 @@ fn a_call_of_a_program_that_is_not_in_the_history_stayed() {
     let found = report(Format::OpenaiResponses, &options, &document.to_string());
     assert!(found.findings.is_empty(), "{:?}", found.findings);
 }
+
+#[test]
+fn an_output_of_a_function_for_a_shell_a_patch_or_a_computer_became_text() {
+    let image = |kind: &str| json!({"type": kind, "image_url": "data:image/png;base64,AAAA"});
+    let exit = json!({"type": "exit", "exit_code": 0});
+    let chunk = |text: &str| json!({"stdout": text, "stderr": "", "outcome": exit});
+    let text = |text: &str| json!({"type": "input_text", "text": text});
+    let action = json!({"type": "screenshot"});
+    let operation = json!({"type": "delete_file", "path": "a"});
+    let shell = json!({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}});
+    let patch = json!({"type": "apply_patch_call", "call_id": "c", "status": "completed", "operation": operation});
+    let computer = json!({"type": "computer_call", "call_id": "c", "id": "cu_1",
+        "status": "completed", "pending_safety_checks": [], "action": action});
+    for (call, output, expected) in [
+        (&shell, json!("REAL"), json!({"output": [chunk("REAL")]})),
+        (&shell, json!([text("a"), text("b")]), json!({"output": [chunk("a"), chunk("b")]})),
+        (&patch, json!("REAL"), json!({"output": "REAL", "status": "completed"})),
+        (&patch, json!([text("a"), text("b")]), json!({"output": "a\nb", "status": "completed"})),
+        (&computer, json!([image("input_image")]), json!({"output": image("computer_screenshot")})),
+    ] {
+        for kind in ["function_call_output", "custom_tool_call_output"] {
+            let result = json!({"type": kind, "call_id": "c", "output": output});
+            let input = json!([{"role": "user", "content": "q"}, call, result,
+                {"role": "user", "content": "n"}]);
+            let document = json!({"model": "gpt-6", "input": input});
+            let options = safe(Profile::OpenaiResponses);
+            let repaired = repaired(Format::OpenaiResponses, &options, &document);
+            let mut expected = expected.clone();
+            expected["type"] = json!(format!("{}_output", call["type"].as_str().expect("a type")));
+            expected["call_id"] = json!("c");
+            assert_eq!(repaired["input"][2], expected, "{repaired}");
+            assert_eq!(repaired["input"].as_array().map(Vec::len), Some(4), "{repaired}");
+        }
+    }
+}
