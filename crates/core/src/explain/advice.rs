@@ -82,6 +82,11 @@ advice! {
         "The same call id is used twice. Run `foxwedge fix FILE`: the later call and its result \
         get a new id.",
         "同一个调用 id 被使用了两次。请运行 `foxwedge fix FILE`：后一个调用及其结果会换用新的 id。";
+    COPIED_CALL:
+        "The input holds a call twice, with the same item `id`. Run `foxwedge fix FILE`: of two \
+        copies in one turn, the later one gets a new call id and loses its `id`. If it finds \
+        nothing, the copy is in another turn: leave it out, or delete its `id`.",
+        "输入中同一个调用出现了两次，条目的 `id` 相同。请运行 `foxwedge fix FILE`：同一轮的两份中，后一份会换用新的调用 id 并去掉 `id`。若没有发现问题，则另一份在别的轮次：请去掉它，或删除它的 `id`。";
     UNIQUE_IDS_ANTHROPIC:
         "The same call id is used twice. Run `foxwedge fix FILE`: of two calls in one turn, the \
         later one and its result get a new id. If it finds nothing, a later turn uses the id \

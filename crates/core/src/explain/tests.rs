@@ -323,6 +323,7 @@ fn advice_names_the_option_without_which_the_repair_is_not_made() {
         ("Expected last role User or Tool for serving but got assistant", "--unsafe-fixes"),
         ("Model input cannot be empty", "--unsafe-fixes"),
         ("messages.43.content.2: `tool_use` ids must be unique", "--profile strict --select FW202"),
+        ("Duplicate item found with id fc_1. Remove duplicate items.", "`id`"),
     ] {
         let found = explain(text).unwrap_or_else(|| panic!("unknown: {text}"));
         for advice in [found.advice, found.advice_zh] {

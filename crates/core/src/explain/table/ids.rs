@@ -63,7 +63,7 @@ pub(super) const GROUPS: &[WordingGroup] = &[
         &advice::UNIQUE_IDS_STRICT,
         &[("kimi", &["tool call id", "is duplicated"])],
     ),
-    rule(201, &[], &advice::UNIQUE_IDS, &[("openai", &["Duplicate item found with id fc_"])]),
+    rule(201, &[], &advice::COPIED_CALL, &[("openai", &["Duplicate item found with id fc_"])]),
     rule(
         202,
         &[201],
