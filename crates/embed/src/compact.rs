@@ -23,7 +23,8 @@ pub(crate) fn compact(source: &str, options: &str) -> Result<CallReply, CallErro
     }
     let format = named.or_else(|| detect(source).map(|found| found.wire));
     let Some(format) = format else {
-        return Err(CallError::new("unknown-format", "no request in a known format; set `format`"));
+        let message = "no request in a known format; set `format`";
+        return Err(CallError::unknown_format(source, message));
     };
     let Some(max_tokens) = options.count("maxTokens")? else {
         return Err(CallError::new("invalid-options", "the option `maxTokens` is missing"));

@@ -204,8 +204,8 @@ pub(crate) fn response(source: &str, options: &str) -> Result<CallReply, CallErr
 
 fn source_format(source: &str, options: &CallOptions<'_>) -> Result<Format, CallError> {
     let found = options.format("from")?.or_else(|| detect(source).map(|found| found.wire));
-    found
-        .ok_or_else(|| CallError::new("unknown-format", "no request in a known format; set `from`"))
+    let message = "no request in a known format; set `from`";
+    found.ok_or_else(|| CallError::unknown_format(source, message))
 }
 
 pub(crate) fn target_format(options: &CallOptions<'_>) -> Result<Format, CallError> {

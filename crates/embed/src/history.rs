@@ -55,9 +55,10 @@ pub(crate) fn agent_of(document: &[u8]) -> Result<SessionAgent, CallError> {
         AgentDetection::Unsupported(name) => {
             unknown(format!("sessions of {name} are not supported"))
         }
-        AgentDetection::Unknown => {
-            unknown("no conversation in a known format; set `format` or `agent`".to_owned())
-        }
+        AgentDetection::Unknown => Err(CallError::unknown_format(
+            text.as_str(),
+            "no conversation in a known format; set `format` or `agent`",
+        )),
     }
 }
 

@@ -30,6 +30,15 @@ impl CallError {
         CallError { kind: "unreadable", message: error.to_string(), at: Some(error.at()) }
     }
 
+    /// No format is recognized. A list of another library is named.
+    #[cfg(any(feature = "conversion", feature = "compaction", feature = "sessions"))]
+    pub(crate) fn unknown_format(source: &str, message: &str) -> CallError {
+        let foreign = foxwedge_formats::foreign_list(source);
+        let foreign =
+            foreign.and_then(|list| Some(format!("{}; {}", list.describe(), list.advice()?)));
+        CallError::new("unknown-format", foreign.unwrap_or_else(|| message.to_owned()))
+    }
+
     /// The error as a JSON object.
     pub fn to_json(&self) -> String {
         let at = self.at.map_or("null".to_owned(), |at| at.to_string());

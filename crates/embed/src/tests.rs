@@ -185,7 +185,10 @@ fn error_texts_and_rules_are_explained() {
 #[test]
 fn mistakes_have_a_kind_and_a_sentence() {
     let list = poisoned().to_string();
-    let table: [(&str, &[u8], &str, &str, &str); 10] = [
+    let langchain = r#"[{"type":"human","content":"q"}]"#.as_bytes();
+    let table: [(&str, &[u8], &str, &str, &str); 12] = [
+        ("fix", langchain, "", "unknown-format", "messages of LangChain"),
+        ("convert", langchain, r#"{"to":"anthropic"}"#, "unknown-format", "messages of LangChain"),
         ("mend", b"", "", "unknown-operation", "no operation `mend`"),
         ("check", b"[", "", "unknown-format", "no conversation"),
         ("check", b"{\"a\":", r#"{"format":"openai-chat"}"#, "unreadable", ""),

@@ -4,13 +4,17 @@
 //! twice.
 
 mod blocks;
+mod foreign_list;
+mod message;
 
 use std::borrow::Cow;
 
 use foxwedge_core::{Format, Span};
 
 use blocks::inspect_blocks;
+pub use foreign_list::{ForeignList, foreign_list};
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, array_elements, field_text, field_value};
+use message::inspect_message;
 
 /// A detected format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +92,12 @@ struct DetectionScore {
     leading_system: bool,
     /// Parts have cache marks. Servers that offer Claude in OpenAI's format take them, too.
     cache_marks: bool,
+    /// A message may be one of a format.
+    has_known: bool,
+    /// A message is one of no format.
+    has_unknown: bool,
+    /// The library that writes such messages.
+    library: Option<ForeignList>,
 }
 
 impl DetectionScore {
@@ -120,16 +130,21 @@ impl DetectionScore {
 
     /// Whether the rest of the list need not be read.
     fn is_settled(&self) -> bool {
-        self.messages >= MAX_MESSAGES || self.is_certain()
+        self.messages >= MAX_MESSAGES || self.is_certain() && !self.is_unknown()
+    }
+
+    /// Whether the list has messages, and none of them is one of a format.
+    fn is_unknown(&self) -> bool {
+        self.has_unknown && !self.has_known
     }
 }
 
 /// Detects the format of a document. `None` if it does not look like a conversation.
 pub fn detect(source: &str) -> Option<FormatDetection> {
-    let mut score = DetectionScore::default();
-    let mut scan = JsonScanner::new(source);
-    // A broken document is reported by the reader; here the part before the break counts.
-    let _ = inspect_document(&mut scan, source, &mut score);
+    let mut score = scan_score(source);
+    if score.is_unknown() {
+        return None;
+    }
     if score.cache_marks && !score.leading_system {
         score.vote(Format::Anthropic, DetectionConfidence::Likely, "cache marks");
     }
@@ -144,6 +159,14 @@ pub fn detect(source: &str) -> Option<FormatDetection> {
         score.vote(Format::GeminiInteractions, DetectionConfidence::Likely, "a Gemini model");
     }
     score.best()
+}
+
+fn scan_score(source: &str) -> DetectionScore {
+    let mut score = DetectionScore::default();
+    let mut scan = JsonScanner::new(source);
+    // A broken document is reported by the reader; here the part before the break counts.
+    let _ = inspect_document(&mut scan, source, &mut score);
+    score
 }
 
 fn inspect_document(
@@ -301,117 +324,6 @@ fn inspect_messages(
     .map(drop)
 }
 
-fn inspect_message(
-    scan: &mut JsonScanner<'_>,
-    source: &str,
-    score: &mut DetectionScore,
-) -> ScanResult<()> {
-    let (mut has_call_id, mut has_result) = (false, false);
-    let (mut has_role, mut is_step, mut is_item) = (false, false, false);
-    let scanned = scan.object(|scan, key, _| {
-        match key {
-            b"parts" => {
-                score.vote(Format::Gemini, DetectionConfidence::Certain, "messages with `parts`")
-            }
-            b"tool_calls" | b"tool_call_id" | b"function_call" | b"reasoning_content" => {
-                score.vote(
-                    Format::OpenaiChat,
-                    DetectionConfidence::Certain,
-                    "`tool_calls` and tool messages",
-                );
-            }
-            b"call_id" => has_call_id = true,
-            b"result" => has_result = true,
-            b"type" => {
-                score.vote(
-                    Format::OpenaiResponses,
-                    DetectionConfidence::Likely,
-                    "items with a `type`",
-                );
-                let value = scan.skip()?;
-                let kind = string_value(source, value);
-                is_step = is_interaction_step(&kind);
-                is_item = &*kind == "program_output";
-                return Ok(());
-            }
-            // The arguments of a Responses item are a string.
-            b"arguments" if scan.shape()? == JsonShape::Object => score.vote(
-                Format::GeminiInteractions,
-                DetectionConfidence::Likely,
-                "arguments that are an object",
-            ),
-            b"role" => {
-                has_role = true;
-                let value = scan.skip()?;
-                match &*string_value(source, value) {
-                    "tool" => {
-                        score.vote(
-                            Format::OpenaiChat,
-                            DetectionConfidence::Certain,
-                            "tool messages",
-                        );
-                    }
-                    // Obsolete, so blocks of another format count for more.
-                    "function" => {
-                        score.vote(
-                            Format::OpenaiChat,
-                            DetectionConfidence::Likely,
-                            "messages of functions",
-                        );
-                    }
-                    "developer" => {
-                        score.vote(
-                            Format::OpenaiChat,
-                            DetectionConfidence::Likely,
-                            "a developer message",
-                        );
-                    }
-                    // The older form: a list of turns.
-                    "model" if score.list == Some(INPUT_LIST) => {
-                        score.vote(
-                            Format::GeminiInteractions,
-                            DetectionConfidence::Certain,
-                            "turns of Interactions",
-                        );
-                    }
-                    role => {
-                        score.leading_system |= role == "system" && score.messages == 1;
-                        score.vote(
-                            Format::OpenaiChat,
-                            DetectionConfidence::Guess,
-                            "messages with a role",
-                        );
-                    }
-                }
-                return Ok(());
-            }
-            b"content" if scan.shape()? == JsonShape::Array => {
-                return inspect_blocks(scan, source, score);
-            }
-            _ => {}
-        }
-        scan.skip().map(drop)
-    });
-    // Neither steps nor items with a `call_id` have a role.
-    let certainty =
-        if has_role { DetectionConfidence::Likely } else { DetectionConfidence::Certain };
-    if is_step {
-        score.vote(Format::GeminiInteractions, certainty, "steps of Interactions");
-    }
-    // Results of Interactions have a `call_id`, too; what they return is called `result`, as the result
-    // of a `program_output` is.
-    match (has_call_id, has_result && !is_item) {
-        (true, false) => score.vote(Format::OpenaiResponses, certainty, "items with a `call_id`"),
-        (true, true) => score.vote(
-            Format::GeminiInteractions,
-            DetectionConfidence::Likely,
-            "results with a `call_id`",
-        ),
-        (false, _) => {}
-    }
-    scanned.map(drop)
-}
-
 /// Whether a value is one piece of content of Gemini Interactions.
 fn is_content(source: &str, value: Span) -> bool {
     let kind = field_text(source, value, "type");
@@ -422,23 +334,6 @@ fn is_content(source: &str, value: Span) -> bool {
 fn has_google_type(source: &str, tool: Span) -> bool {
     let kind = field_text(source, tool, "type");
     matches!(kind.as_deref(), Some("google_search" | "google_maps" | "url_context" | "mcp_server"))
-}
-
-/// Whether a type is one that only Gemini Interactions uses.
-fn is_interaction_step(kind: &str) -> bool {
-    const TOOLS: [&str; 7] = [
-        "code_execution",
-        "google_search",
-        "google_maps",
-        "url_context",
-        "mcp_server_tool",
-        "retrieval",
-        "processing",
-    ];
-    let tool = kind.strip_suffix("_call").or_else(|| kind.strip_suffix("_result"));
-    matches!(kind, "user_input" | "model_output" | "thought" | "function_result")
-        || kind == "file_search_result"
-        || tool.is_some_and(|tool| TOOLS.contains(&tool))
 }
 
 /// The unescaped text of a string; the raw JSON of any other value.

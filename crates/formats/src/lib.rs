@@ -60,7 +60,7 @@ use foxwedge_core::{CheckOptions, Draft, Format, Profile, Repair, repair};
 use foxwedge_json::JsonScanner;
 
 pub use ai_sdk::AiSdkList;
-pub use detect::{DetectionConfidence, FormatDetection, detect};
+pub use detect::{DetectionConfidence, ForeignList, FormatDetection, detect, foreign_list};
 pub use document::DocumentFrame;
 pub use envelope::{RequestEnvelope, change_fields};
 pub use error::{ReadError, TextPosition, position};

@@ -14,7 +14,7 @@ use foxwedge_core::{CallFamily, Format};
 use crate::conversation::encode::json_writer::write_string;
 
 pub use outline::read_item;
-pub(crate) use outline::read_untyped_content;
+pub(crate) use outline::{is_known_item, read_untyped_content};
 pub(crate) use patch::{rewrite_item, write_new_item};
 
 /// The format of this folder.

@@ -66,7 +66,7 @@ fn detect_message(scan: &mut JsonScanner<'_>) -> ScanResult<Option<SessionAgent>
     if matches!(&*role, "system" | "user" | "assistant")
         && let Some(parts) = parts.flatten()
     {
-        return Ok((parts.are_typed && !parts.is_empty).then_some(SessionAgent::AiSdkUi));
+        return Ok((parts.are_typed && parts.has_ui_part).then_some(SessionAgent::AiSdkUi));
     }
     let has_tool_part = content.flatten().is_some_and(|content| content.has_tool_part);
     Ok(has_tool_part.then_some(SessionAgent::AiSdkModel))
@@ -74,9 +74,10 @@ fn detect_message(scan: &mut JsonScanner<'_>) -> ScanResult<Option<SessionAgent>
 
 /// What is known of the parts of a message.
 struct PartList {
-    is_empty: bool,
     /// Every part has a type.
     are_typed: bool,
+    /// One of the parts is one of a `UIMessage`.
+    has_ui_part: bool,
     /// One of the parts is a call or a result of the AI SDK.
     has_tool_part: bool,
 }
@@ -86,17 +87,17 @@ fn read_list(scan: &mut JsonScanner<'_>) -> ScanResult<Option<PartList>> {
     if scan.shape()? != JsonShape::Array {
         return scan.skip().map(|_| None);
     }
-    let mut list = PartList { is_empty: true, are_typed: true, has_tool_part: false };
+    let mut list = PartList { are_typed: true, has_ui_part: false, has_tool_part: false };
     scan.array(|scan, _| {
-        list.is_empty = false;
         if scan.shape()? != JsonShape::Object {
             list.are_typed = false;
             return scan.skip().map(drop);
         }
         let mut kind: Option<Option<Cow<'_, str>>> = None;
-        let mut has_call_id = false;
+        let (mut has_call_id, mut has_body) = (false, false);
         scan.object(|scan, key, _| {
             has_call_id |= key == b"toolCallId";
+            has_body |= matches!(key, b"text" | b"reasoning" | b"url" | b"data");
             if key == b"type" && kind.is_none() {
                 kind = Some(read_text(scan)?);
                 return Ok(());
@@ -105,11 +106,22 @@ fn read_list(scan: &mut JsonScanner<'_>) -> ScanResult<Option<PartList>> {
         })?;
         let kind = kind.flatten();
         list.are_typed &= kind.is_some();
+        list.has_ui_part |= kind.as_deref().is_some_and(|kind| is_ui_part(kind, has_body));
         list.has_tool_part |=
             has_call_id && matches!(kind.as_deref(), Some("tool-call" | "tool-result"));
         Ok(())
     })?;
     Ok(Some(list))
+}
+
+/// Whether a part of this type is one of a `UIMessage`. Traces have parts of other types, and keep
+/// texts and files in other fields.
+fn is_ui_part(kind: &str, has_body: bool) -> bool {
+    match kind {
+        "text" | "reasoning" | "file" | "reasoning-file" => has_body,
+        "step-start" | "source" | "custom" | "dynamic-tool" => true,
+        kind => ["tool-", "data-", "source-"].iter().any(|start| kind.starts_with(start)),
+    }
 }
 
 /// Reads a text; `None` if the value is no string.

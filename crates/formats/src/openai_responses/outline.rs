@@ -89,6 +89,11 @@ fn item_kind(kind: &str) -> ResponsesItemKind {
     }
 }
 
+/// Whether an item of this type is known.
+pub(crate) fn is_known_item(kind: &str) -> bool {
+    !matches!(item_kind(kind), ResponsesItemKind::Unknown)
+}
+
 /// The item fields that the outline needs.
 #[derive(Default)]
 struct ResponsesItemFields<'a> {

@@ -58,6 +58,8 @@ fn strangers_are_called_by_their_name() {
         (session, "a session file, but of an unknown agent"),
         (messages, "each line is one message"),
         ("{\"a\":1}\n{\"b\":2}\n", "no conversation"),
+        ("[{\"type\":\"human\",\"content\":\"hi\"}]\n", "`convert_to_openai_messages` in Python"),
+        ("[{\"type\":\"hologram\"}]\n", "not a known format"),
         ("\n \n", "the input is empty"),
     ];
     for (text, expected) in table {

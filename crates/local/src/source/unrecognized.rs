@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::IgnoredAny;
 
 use crate::outcome::TargetFailure;
-use foxwedge_formats::TextPosition;
+use foxwedge_formats::{TextPosition, foreign_list};
 use foxwedge_sessions::SessionAgent;
 
 /// Lines that are inspected.
@@ -38,6 +38,13 @@ pub(super) fn explain(text: &str, is_per_line: bool) -> TargetFailure {
     if is_per_line && has("role") {
         return TargetFailure::new("each line is one message, not one conversation")
             .help("join them into a list first: `jq -s . FILE | foxwedge check -`");
+    }
+    if let Some(list) = foreign_list(first) {
+        let failure = TargetFailure::new(list.describe());
+        return match list.advice() {
+            Some(advice) => failure.help(advice),
+            None => failure,
+        };
     }
     TargetFailure::new("no conversation: it contains no list of messages").help(
         "a conversation is a list of messages, or a request with `messages`, `input` or \

@@ -110,9 +110,13 @@ pub fn judge(
     }
     unknown::left_as_it_is(&reading.draft, &fixed)?;
     let Some(again) = detect(&fixed) else {
-        // If no message had content in a known form, the format may have been detected from a
+        // If no message has content in a known form, the format may have been detected from a
         // message that is gone.
-        if reading.draft.parts.is_empty() {
+        let is_known = |part: &Part<'_>| !matches!(part.kind, PartKind::Unknown | PartKind::Other);
+        let left = read(&fixed, found.wire, outline_options(profile));
+        if reading.draft.parts.is_empty()
+            || left.is_ok_and(|left| !left.draft.parts.iter().any(is_known))
+        {
             return Ok(());
         }
         return breach("fixable", format!("looks like no conversation\nafter {fixed}"));

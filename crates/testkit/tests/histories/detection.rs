@@ -1,7 +1,7 @@
 //! Which format a document is in, and how sure that is.
 
 use foxwedge_core::Format;
-use foxwedge_formats::{DetectionConfidence, detect};
+use foxwedge_formats::{DetectionConfidence, ForeignList, detect, foreign_list};
 use foxwedge_testkit::{body, messages};
 use serde_json::{Value, json};
 
@@ -355,4 +355,72 @@ fn turns_with_the_role_model_are_interactions_only_as_input() {
     assert_eq!(of(input), Some(Format::GeminiInteractions));
     let messages = format!(r#"{{"model":"gemini-3-flash","messages":{turns}}}"#);
     assert_eq!(of(messages), Some(Format::OpenaiChat));
+}
+
+#[test]
+fn a_list_of_which_no_message_is_known_has_no_format() {
+    use ForeignList::{LangChain, OpenTelemetry, Other, PydanticAi};
+    let call = json!({"name": "rm", "args": {"p": "a.txt"}, "id": "c1", "type": "tool_call"});
+    let langchain = json!([
+        {"type": "human", "content": "Delete a.txt"},
+        {"type": "ai", "content": "I will delete it.", "tool_calls": [call]},
+        {"type": "tool", "content": "deleted", "tool_call_id": "c1"},
+        {"type": "ai", "content": [{"type": "tool_use", "id": "c2", "name": "rm", "input": {}}]},
+    ]);
+    let table = [
+        (json!({"messages": langchain}), LangChain),
+        (json!({"messages": langchain, "model": "gpt-5", "tools": []}), LangChain),
+        (langchain, LangChain),
+        (
+            json!([{"type": "human", "data": {"content": "q"}}, {"type": "ai", "data": {}}]),
+            LangChain,
+        ),
+        (
+            json!([{"lc": 1, "type": "constructor", "id": [], "kwargs": {"content": "q"}}]),
+            LangChain,
+        ),
+        (
+            json!([{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "q"}]}]),
+            PydanticAi,
+        ),
+        (
+            json!([
+                {"role": "user", "parts": [{"type": "text", "content": "q"}]},
+                {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "f"}]},
+            ]),
+            OpenTelemetry,
+        ),
+        (json!([{"role": "assistant", "parts": [{"type": "hologram"}]}]), Other),
+        (json!([{"type": "hologram"}, {"type": "system", "subtype": "init"}]), Other),
+    ];
+    for (document, expected) in table {
+        let document = document.to_string();
+        assert_eq!(found(&document), None, "{document}");
+        assert_eq!(foreign_list(&document), Some(expected), "{document}");
+        assert_eq!(foxwedge_sessions::detect_message_list(&document), None, "{document}");
+    }
+}
+
+#[test]
+fn a_list_of_which_one_message_is_known_keeps_its_format() {
+    let table = [
+        (
+            json!([{"type": "human", "content": "q"}, {"role": "user", "content": "q"}]),
+            Format::OpenaiResponses,
+        ),
+        (
+            json!([{"type": "hologram"}, {"type": "reasoning", "summary": []}]),
+            Format::OpenaiResponses,
+        ),
+        (json!({"input": [{"type": "hologram"}]}), Format::OpenaiResponses),
+        (json!([{"role": "user", "parts": [{"type": "hologram"}, {"text": "q"}]}]), Format::Gemini),
+        (json!([{"role": "model", "parts": [{"type": "hologram"}]}]), Format::Gemini),
+        (json!([{"role": "user", "parts": []}]), Format::Gemini),
+        (json!({"messages": [{"content": "q"}]}), Format::OpenaiChat),
+    ];
+    for (document, wire) in table {
+        let document = document.to_string();
+        assert_eq!(found(&document).map(|found| found.0), Some(wire), "{document}");
+        assert_eq!(foreign_list(&document), None, "{document}");
+    }
 }
