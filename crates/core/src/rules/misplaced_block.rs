@@ -1,6 +1,6 @@
 #![doc = include_str!("misplaced_block.md")]
 
-use super::prelude::*;
+use super::{prelude::*, unknown_role::is_foreign};
 use crate::{
     check::{Findings, RuleContext},
     draft::{DraftFeatures, MessageLayout},
@@ -39,7 +39,11 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
         if context.layout() == MessageLayout::Chat {
             if message.flags.has(MessageFlags::STRAY_CALLS) {
                 let text = "only an assistant message can hold calls".to_owned();
-                findings.add(at, message.span, text, Fix::safe(Strategy::Drop));
+                let fix = match is_foreign(context.draft, message) {
+                    true => Fix::requires_unsafe(Strategy::Drop),
+                    false => Fix::safe(Strategy::Drop),
+                };
+                findings.add(at, message.span, text, fix);
             }
             continue;
         }

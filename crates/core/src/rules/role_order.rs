@@ -1,6 +1,6 @@
 #![doc = include_str!("role_order.md")]
 
-use super::prelude::*;
+use super::{prelude::*, unknown_role::is_foreign};
 use crate::draft::{Format, Role};
 use crate::{
     check::{Findings, RuleContext},
@@ -54,7 +54,12 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             let text = format!("two {side} messages in a row");
             // A message whose role is unknown and stays so takes in no other.
             let stays = before.role == Role::Unknown && context.pairing.is_in_unknown_turn(at - 1);
-            let fix = if stays { Fix::NONE } else { Fix::safe(Strategy::Merge) };
+            let is_foreign = [before, message].into_iter().any(|it| is_foreign(draft, it));
+            let fix = match (stays, is_foreign) {
+                (true, _) => Fix::NONE,
+                (false, true) => Fix::requires_unsafe(Strategy::Merge),
+                (false, false) => Fix::safe(Strategy::Merge),
+            };
             findings.add(at, message.span, text, fix);
         }
     }

@@ -1,7 +1,9 @@
 #![doc = include_str!("unknown_role.md")]
 
+use foxwedge_json::field_value;
+
 use super::prelude::*;
-use crate::draft::{MessageLayout, Role};
+use crate::draft::{Draft, Message, MessageLayout, Role};
 use crate::{
     check::{Findings, RuleContext},
     draft::DraftFeatures,
@@ -45,6 +47,23 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
             }
             _ => continue,
         };
-        findings.add(at, message.span, what.to_owned(), Fix::safe(Strategy::Recode));
+        let fix = match is_foreign(context.draft, message) {
+            true => Fix::requires_unsafe(Strategy::Recode),
+            false => Fix::safe(Strategy::Recode),
+        };
+        findings.add(at, message.span, what.to_owned(), fix);
     }
+}
+
+/// Whether a chat message without a role is one of another format: it names its side, or holds a call
+/// or a result. Then it is not simply the user's.
+pub(super) fn is_foreign(draft: &Draft<'_>, message: &Message) -> bool {
+    let has = |key: &str| {
+        let value = field_value(draft.source, message.span, key);
+        value.is_some_and(|value| value.of(draft.source) != "null")
+    };
+    message.role == Role::Unknown
+        && draft.layout() == MessageLayout::Chat
+        && !has("role")
+        && ["type", "tool_calls", "tool_call_id"].into_iter().any(has)
 }

@@ -48,9 +48,12 @@ pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMess
         Some("function") => Some(read_tool_message(message, None)),
         Some("assistant") => Some(read_assistant(message)),
         role => {
-            // Calls of an unknown role stay with it: nothing else can hold them.
+            // Calls of an unknown role stay with it: nothing else can hold them. A message without a
+            // role that names its type or its call is one of another format.
+            let has = |key| message.get(key).is_some_and(|value| !value.is_null());
+            let is_foreign = !has("role") && (has("type") || has("tool_call_id"));
             let is_unknown = role.and_then(parse_role).is_none();
-            if is_unknown && message.get("tool_calls").is_some_and(|calls| !calls.is_null()) {
+            if is_foreign || is_unknown && has("tool_calls") {
                 return None;
             }
             let role = read_role(message, "content")?;

@@ -23,6 +23,23 @@ fn texts(body: &Value) -> Vec<String> {
     messages.iter().map(|message| text(&message["content"])).collect()
 }
 
+#[test]
+fn a_message_without_a_role_that_names_its_type_or_call_is_listed_as_lost() {
+    let user = json!({"role": "user", "content": "q"});
+    for message in [
+        json!({"type": "ai", "content": "a"}),
+        json!({"content": "deleted", "tool_call_id": "c1"}),
+        json!({"content": "a", "tool_calls": [{"id": "c1"}]}),
+    ] {
+        let source = json!([user, message]).to_string();
+        let options = ConversionOptions::default();
+        let done = request(&source, Format::OpenaiChat, Format::Anthropic, &options);
+        let done = done.expect("readable");
+        let kinds: Vec<LossKind> = done.losses.iter().map(|loss| loss.kind).collect();
+        assert_eq!(kinds, [LossKind::Unknown], "{source}: {}", done.body);
+    }
+}
+
 /// Two results of one tool came in another order than its calls: without ids, a model would take
 /// one for the other.
 #[test]

@@ -4,7 +4,7 @@ use foxwedge_core::{CheckOptions, Format, Policy, Profile, UnansweredPolicy};
 use foxwedge_formats::{OutlineOptions, read};
 use serde_json::{Value, json};
 
-use crate::support::{asked, mended, report};
+use crate::support::{asked, fixed, mended, report};
 
 fn safe(profile: Profile) -> CheckOptions {
     asked(profile, Policy::default())
@@ -319,6 +319,30 @@ fn an_output_of_a_function_for_a_shell_a_patch_or_a_computer_became_text() {
             expected["call_id"] = json!("c");
             assert_eq!(repaired["input"][2], expected, "{repaired}");
             assert_eq!(repaired["input"].as_array().map(Vec::len), Some(4), "{repaired}");
+        }
+    }
+}
+
+#[test]
+fn messages_without_a_role_became_the_users_and_lost_their_calls() {
+    let call = json!({"name": "rm", "args": {"p": "a.txt"}, "id": "c1", "type": "tool_call"});
+    let nested =
+        json!({"id": "c2", "type": "function", "function": {"name": "rm", "arguments": "{}"}});
+    let table = [
+        json!([
+            {"type": "human", "content": "Delete a.txt"},
+            {"type": "ai", "content": "I will delete it.", "tool_calls": [call]},
+            {"type": "tool", "content": "deleted", "tool_call_id": "c1"},
+            {"type": "human", "content": "Thanks"},
+        ]),
+        json!([{"role": "user", "content": "q"}, {"content": "a", "tool_calls": [nested]}]),
+    ];
+    for document in table {
+        let document = document.to_string();
+        for profile in [Profile::OpenaiChat, Profile::Deepseek, Profile::Strict] {
+            let fixed = fixed(Format::OpenaiChat, &safe(profile), &document);
+            assert_eq!((fixed.text.as_str(), fixed.edits.len()), (&*document, 0), "{document}");
+            assert!(fixed.before.counts.of(407) > 0, "{document}");
         }
     }
 }
