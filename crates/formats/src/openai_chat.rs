@@ -19,6 +19,9 @@ pub(crate) use patch::{rewrite_message, write_new_message};
 /// The format of this folder.
 const WIRE: Format = Format::OpenaiChat;
 
+/// The fields with the arguments of a call that has no object for its tool.
+const FLAT_ARGUMENTS: [&str; 3] = ["arguments", "args", "input"];
+
 /// Writes a tool call up to its arguments, or up to the input of a free-text tool.
 fn open_call(out: &mut String, id: Option<&str>, name: &str, is_free_text: bool) {
     out.push_str("{\"id\":");

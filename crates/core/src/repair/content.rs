@@ -2,16 +2,19 @@
 
 use std::collections::HashSet;
 
+use foxwedge_json::field_text;
+
 use super::{
     ArgumentsFix, PartPatch, RepairedMessage, RepairedPart, answer_fields, ids::hash, is_allowed,
     media, state::RepairState,
 };
 use crate::sorting::sort_by_key;
 use crate::{
+    Span,
     check::{self, CheckOptions, display_id},
     draft::{
-        AnswerShape, ArgumentsShape, ContentShape, Draft, MessageFlags, MessageLayout, Part,
-        PartKind, Role, TextShape,
+        AnswerShape, ArgumentsShape, ContentShape, Draft, Format, MessageFlags, MessageLayout,
+        Part, PartKind, Role, TextShape,
     },
     lone_surrogates, placeholder,
     policy::OrphanPolicy,
@@ -199,6 +202,14 @@ fn fix_call_types(state: &mut RepairState<'_, '_>) {
 
 fn fix_tool_names(state: &mut RepairState<'_, '_>) {
     let profile = state.options.profile;
+    let input = state.input;
+    // A chat call may have its name beside the object where it belongs.
+    let flat_name = |part: Span| match input.format {
+        Format::OpenaiChat => {
+            field_text(input.source, part, "name").filter(|name| !name.is_empty())
+        }
+        _ => None,
+    };
     for at in found_messages(state, 207) {
         let mut notes = Vec::new();
         for part in &mut state.edit_message(at).parts {
@@ -207,8 +218,13 @@ fn fix_tool_names(state: &mut RepairState<'_, '_>) {
             if old.is_some_and(|old| profile.accepts_name(old)) {
                 continue;
             }
-            let new = clean_name(profile, old);
-            let note = match old {
+            let flat = flat_name(part.part.span).filter(|_| old.is_none());
+            let new = match &flat {
+                Some(flat) if profile.accepts_name(flat) => flat.to_string(),
+                flat => clean_name(profile, old.or(flat.as_deref())),
+            };
+            let note = match old.or(flat.as_deref()) {
+                Some(old) if old == new => format!("the tool name `{new}` moves to its place"),
                 Some(old) => format!("tool name {} becomes `{new}`", display_id(Some(old))),
                 None => format!("the missing tool name becomes `{new}`"),
             };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foxwedge_core::CallFamily;
 
-use super::WIRE;
+use super::{FLAT_ARGUMENTS, WIRE};
 use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
     PartNotes, PartPlacement, ReasoningSignature, TextCitation, ToolCallPart, ToolResultPart,
@@ -114,45 +114,74 @@ pub(crate) fn read_assistant<'a>(message: &JsonObject<'_, 'a>) -> ModelMessage<'
     );
     for value in message.get("tool_calls").into_iter().flat_map(JsonValue::list) {
         if let Some(object) = value.object() {
-            parts.push(ModelPart::read(
-                ContentPart::ToolCall(read_call(&object)),
-                WIRE,
-                PartPlacement::Block,
-                value.raw(),
-            ));
+            let (call, notes) = read_call(&object);
+            let call = ContentPart::ToolCall(call);
+            let part = ModelPart::read(call, WIRE, PartPlacement::Block, value.raw());
+            parts.push(part.with_notes(notes));
         }
     }
     // The legacy form of a call has no id.
     let legacy_call = message.object("function_call");
     let legacy_call = legacy_call.map(|function| {
-        ContentPart::ToolCall(read_named_call(None, Some(function), CallFamily::Function, None))
+        let family = CallFamily::Function;
+        ContentPart::ToolCall(read_named_call(None, &function, input_key(family), family, None))
     });
     push_field(&mut parts, "function_call", legacy_call);
     ModelMessage::read(ModelRole::Assistant, parts, WIRE, message.others(&read_fields))
 }
 
-fn read_call<'a>(call: &JsonObject<'_, 'a>) -> ToolCallPart<'a> {
+/// Reads a call and notes its unknown fields. One without an object for its tool may have name and
+/// arguments as fields.
+fn read_call<'a>(call: &JsonObject<'_, 'a>) -> (ToolCallPart<'a>, PartNotes<'a>) {
     let id = call.non_empty_text("id");
     // Google's field for its signatures in this format.
     let google = call.object("extra_content").and_then(|extra| extra.object("google"));
     let signature = read_text(google.and_then(|google| google.get("thought_signature")));
-    match call.text("type").as_deref() {
-        Some("custom") => read_named_call(id, call.object("custom"), CallFamily::Custom, signature),
-        _ => read_named_call(id, call.object("function"), CallFamily::Function, signature),
+    let (key, family) = match call.text("type").as_deref() {
+        Some("custom") => ("custom", CallFamily::Custom),
+        _ => ("function", CallFamily::Function),
+    };
+    let mut known = vec!["id", "type", "index", key];
+    known.extend(signature.is_some().then_some("extra_content"));
+    let mut unknown = Vec::new();
+    let (tool, input) = match call.object(key) {
+        Some(tool) => {
+            let input = input_key(family);
+            let known = ["name", "parsed_arguments", input];
+            unknown.append(&mut unknown_fields(&tool, &known).unknown_fields);
+            (tool, input)
+        }
+        None => {
+            let input = FLAT_ARGUMENTS.into_iter().find(|key| call.get(key).is_some());
+            let input = input.unwrap_or(input_key(family));
+            known.extend(["name", input]);
+            (*call, input)
+        }
+    };
+    unknown.append(&mut unknown_fields(call, &known).unknown_fields);
+    let notes = PartNotes { unknown_fields: unknown, ..PartNotes::default() };
+    (read_named_call(id, &tool, input, family, signature), notes)
+}
+
+/// The field of a tool that holds what it gets.
+fn input_key(family: CallFamily) -> &'static str {
+    match family {
+        CallFamily::Custom => "input",
+        _ => "arguments",
     }
 }
 
 fn read_named_call<'a>(
     id: Option<Cow<'a, str>>,
-    tool: Option<JsonObject<'_, 'a>>,
+    tool: &JsonObject<'_, 'a>,
+    input: &str,
     family: CallFamily,
     signature: Option<JsonText<'a>>,
 ) -> ToolCallPart<'a> {
-    let get = |key| tool.as_ref().and_then(|tool| tool.get(key));
-    let name = get("name").and_then(JsonValue::text).unwrap_or_default();
+    let name = tool.text("name").unwrap_or_default();
     let arguments = match family {
-        CallFamily::Custom => read_free_text(get("input")),
-        _ => read_arguments(get("arguments")),
+        CallFamily::Custom => read_free_text(tool.get(input)),
+        _ => read_arguments(tool.get(input)),
     };
     ToolCallPart { id, name, family, arguments, signature }
 }

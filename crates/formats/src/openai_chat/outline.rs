@@ -305,6 +305,7 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
     let mut custom = None;
     let mut declared_custom = None;
     let (mut has_other_type, mut has_tool) = (false, false);
+    let (mut has_flat_type, mut has_flat_name) = (false, false);
     let span = scan.object(|scan, key, _| {
         match key {
             b"id" => {
@@ -333,8 +334,10 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
                 unique.check(scan, 3, key)?;
                 let kind = read_string(scan)?.map(|kind| kind.text(source));
                 declared_custom = kind.as_deref().and_then(is_custom_type);
+                has_flat_type = kind.as_deref() == Some(FLAT_CALL_TYPE);
                 has_other_type = declared_custom.is_none() && kind.is_some_and(|it| !it.is_empty());
             }
+            b"name" => has_flat_name = read_non_empty(scan, source)?.is_some(),
             _ => {
                 scan.skip()?;
             }
@@ -343,7 +346,7 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
     })?;
     let is_custom = declared_custom.unwrap_or(custom.is_some() && function.is_none());
     // A call of an unknown type has its tool in a field of its own. It is paired, but not changed.
-    let is_unknown = has_other_type && !has_tool;
+    let is_unknown = has_other_type && !has_tool && !(has_flat_type && has_flat_name);
     let (name, arguments) = if is_unknown {
         (Some(Cow::Borrowed("unknown")), ArgumentsShape::Valid)
     } else if is_custom {
@@ -357,6 +360,9 @@ fn read_call<'a>(scan: &mut JsonScanner<'a>, reader: &mut OutlineReader<'a>) -> 
     reader.pending_parts.push(Part { span, kind: PartKind::call(call) });
     Ok(())
 }
+
+/// The type that LangChain gives its calls, which have their name and arguments as fields.
+const FLAT_CALL_TYPE: &str = "tool_call";
 
 /// Whether content parts of this type hold media.
 pub(super) fn is_media(kind: &str) -> bool {

@@ -1,11 +1,12 @@
 //! Writes chat messages.
 
 use foxwedge_core::{
-    ContentShape, Draft, Message, MessageFlags, PartKind, PartSource, RepairedMessage,
-    RepairedPart, Role, Span,
+    ArgumentsFix, ContentShape, Draft, Message, MessageFlags, PartKind, PartSource,
+    RepairedMessage, RepairedPart, Role, Span,
 };
 
 use super::{
+    FLAT_ARGUMENTS,
     encode::encode_media,
     outline::{is_custom_type, is_media},
 };
@@ -208,14 +209,27 @@ fn call_changes(source: &str, repaired: &RepairedPart<'_>) -> FieldChanges<'stat
     }
     let mut nested: FieldChanges<'static> = Vec::new();
     nested.extend(name.map(|name| ("name", FieldChange::Text(quote(name)))));
+    let tool = field_value(source, span, outer).filter(|tool| tool.of(source).starts_with('{'));
+    // Without an object of its own, the tool is in fields of the call. They move into the object.
+    if tool.is_none() && name.is_some() {
+        changes.push(("name", FieldChange::Remove));
+    }
     if let Some(fix) = repaired.patch.arguments {
-        let function = field_value(source, span, outer);
         let key = if outer == "custom" { "input" } else { "arguments" };
-        let value = function.and_then(|function| field_value(source, function, key));
+        let flat = FLAT_ARGUMENTS.into_iter().filter_map(|key| {
+            let value = field_value(source, span, key).filter(|_| tool.is_none())?;
+            (value.of(source) != "null").then_some((key, value))
+        });
+        let (value, fix) = match (tool, flat.clone().next()) {
+            (None, Some((_, value))) if outer == "custom" => (Some(value), ArgumentsFix::ToText),
+            (None, Some((_, value))) => (Some(value), ArgumentsFix::CompleteObject),
+            (tool, _) => (tool.and_then(|tool| field_value(source, tool, key)), fix),
+        };
         nested.push((
             key,
             FieldChange::Text(encode_arguments(source, value, fix, ArgumentsEncoding::Text)),
         ));
+        changes.extend(flat.take(1).map(|(key, _)| (key, FieldChange::Remove)));
     }
     if !nested.is_empty() {
         changes.push((outer, FieldChange::Nested(nested)));

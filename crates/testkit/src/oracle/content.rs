@@ -242,7 +242,8 @@ fn untyped_call(case: &RuleCase<'_>) -> Vec<String> {
 /// Whether a chat call has a type that is not known, with its tool in a field of its own.
 pub(super) fn is_unknown_call(body: &Value) -> bool {
     let kind = text(body, "type").unwrap_or_default();
-    let known = ["", "function", "custom"].contains(&kind);
+    let flat = kind == "tool_call" && text(body, "name").is_some_and(|name| !name.is_empty());
+    let known = flat || ["", "function", "custom"].contains(&kind);
     !known && body.get("function").is_none() && body.get("custom").is_none()
 }
 

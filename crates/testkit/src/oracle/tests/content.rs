@@ -244,7 +244,11 @@ fn types() -> Vec<RuleTestRow> {
             r#"[$u,{{"role":"assistant","tool_calls":[{{"id":"callid001"{kind},"function":{{"name":"n","arguments":"{{}}"}}}}]}},$r]"#
         )
     };
+    let flat = r#"[$u,{"role":"assistant","tool_calls":[{"id":"callid001","type":"tool_call","name":"n","args":{}}]},$r]"#;
     let typed = call(r#","type":"function""#);
+    rows.push(row(316, "openai-chat", "openai-chat", &typed, flat));
+    rows.push(row(207, "openai-chat", "deepseek", &typed, flat));
+    rows.push(row(302, "openai-chat", "mistral", &typed, flat));
     for broken in ["", r#","type":null"#, r#","type":true"#, r#","type":"tool""#] {
         rows.push(row(316, "openai-chat", "openai-chat", &typed, &call(broken)));
         rows.push(row(316, "openai-chat", "strict", &typed, &call(broken)));
