@@ -215,6 +215,11 @@ impl<'a> ModelPart<'a> {
     pub(crate) fn origin_in(&self, format: Format) -> Option<&PartOrigin<'a>> {
         self.origin.as_ref().filter(|origin| origin.wire == format)
     }
+
+    /// Whether the part before it contains this part when both are written in `format`.
+    pub(crate) fn is_inside_another(&self, format: Format) -> bool {
+        self.origin_in(format).is_some_and(|origin| origin.placement == PartPlacement::Inside)
+    }
 }
 
 impl<'a> From<ContentPart<'a>> for ModelPart<'a> {
@@ -243,6 +248,8 @@ pub enum PartPlacement {
     Field,
     /// As a message or item of its own.
     Message,
+    /// Nowhere: the JSON of the part before it contains it.
+    Inside,
 }
 
 /// The content of a part.

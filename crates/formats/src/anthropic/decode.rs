@@ -46,9 +46,34 @@ pub(crate) const DECODE_FORMAT: BlockDecodeFormat = BlockDecodeFormat {
 
 pub(crate) fn read_message<'a>(message: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a>> {
     let role = read_role(message, "content")?;
-    let parts = read_content(message.get("content"), &DECODE_FORMAT);
+    let parts = read_blocks(message.get("content"));
     let parts = parts.into_iter().map(|part| read_summary(&part).unwrap_or(part)).collect();
     Some(ModelMessage::read(role, parts, WIRE, message.others(&["role", "content"])))
+}
+
+/// Reads content. Media in a document follows it as parts of its own.
+fn read_blocks<'a>(content: Option<JsonValue<'_, 'a>>) -> Vec<ModelPart<'a>> {
+    let parts = read_content(content, &DECODE_FORMAT);
+    let is_text = |part: &ModelPart<'a>| {
+        let ContentPart::Media(media) = part.content() else { return false };
+        matches!(media.source, MediaSource::Text(_))
+    };
+    let Some(content) = content.filter(|_| parts.iter().any(is_text)) else { return parts };
+    let mut all = Vec::with_capacity(parts.len());
+    for (part, block) in parts.into_iter().zip(content.list()) {
+        let source = block.object().filter(|_| is_text(&part)).and_then(|it| it.object("source"));
+        all.push(part);
+        let nested = source.and_then(|source| source.get("content")).filter(|it| it.is_list());
+        let nested = nested.into_iter().flat_map(JsonValue::list).filter_map(JsonValue::object);
+        let media = nested.filter_map(|block| match read_block(&block)? {
+            media @ ContentPart::Media(_) => {
+                Some(ModelPart::read(media, WIRE, PartPlacement::Inside, block.raw()))
+            }
+            _ => None,
+        });
+        all.extend(media);
+    }
+    all
 }
 
 /// The summary in a compaction block, which is all that is left of the messages before it. Other
@@ -91,7 +116,7 @@ pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'
             id: block.non_empty_text("tool_use_id"),
             name: None,
             family: CallFamily::Function,
-            parts: read_content(block.get("content"), &DECODE_FORMAT),
+            parts: read_blocks(block.get("content")),
             error: block.is_true("is_error"),
         }),
         "image" => ContentPart::Media(read_media(MediaKind::Image, block)?),
@@ -101,10 +126,18 @@ pub(crate) fn read_block<'a>(block: &JsonObject<'_, 'a>) -> Option<ContentPart<'
             kind: MediaKind::File,
             media_type: None,
             source: MediaSource::Text(document_texts(block.get("content")?)),
-            name: block.non_empty_text("title"),
+            name: read_source_name(block),
         }),
         _ => return None,
     })
+}
+
+/// The title of a search result and where it was found, which the model cites.
+fn read_source_name<'a>(block: &JsonObject<'_, 'a>) -> Option<Cow<'a, str>> {
+    match (block.non_empty_text("title"), block.non_empty_text("source")) {
+        (Some(title), Some(source)) => Some(format!("{title} ({source})").into()),
+        (title, source) => title.or(source),
+    }
 }
 
 /// The texts of a document that consists of several blocks, joined with line breaks.

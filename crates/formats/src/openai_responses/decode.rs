@@ -83,7 +83,7 @@ pub(crate) fn read_item<'a>(item: &JsonObject<'_, 'a>) -> Option<ModelMessage<'a
 }
 
 /// The fields of items that are known, or that mean nothing in other formats.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 16] = [
     "type",
     "id",
     "call_id",
@@ -99,8 +99,6 @@ const KNOWN: [&str; 18] = [
     "encrypted_content",
     "tools",
     "created_by",
-    "pending_safety_checks",
-    "acknowledged_safety_checks",
     "execution",
 ];
 

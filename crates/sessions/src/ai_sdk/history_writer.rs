@@ -96,8 +96,21 @@ pub(crate) fn history_losses(draft: &Draft<'_>, closed: &[ClosedCall<'_>]) -> Ve
         note: note.to_owned(),
     });
     let mut losses: Vec<Loss> = closed.collect();
+    // Call and result of a tool part are two messages of the draft.
+    let mut last_start = None;
     for (at, message) in draft.messages.iter().enumerate() {
+        let location = LossLocation::Message(at);
+        let start = Some(message.span.start);
+        if start != last_start && has_value(draft.source, message.span, "metadata") {
+            let note = "the field `metadata` of a message is not supported in this format";
+            losses.push(Loss { kind: LossKind::Unknown, location, note: note.to_owned() });
+        }
+        last_start = start;
         for part in draft.parts_of(message) {
+            if has_result_options(draft.source, part) {
+                let note = "the field `providerOptions` is lost".to_owned();
+                losses.push(Loss { kind: LossKind::Unknown, location, note });
+            }
             if let Some(note) = input_loss(draft.source, part) {
                 let location = LossLocation::Message(at);
                 losses.push(Loss { kind: LossKind::Arguments, location, note });
@@ -124,6 +137,21 @@ pub(crate) fn history_losses(draft: &Draft<'_>, closed: &[ClosedCall<'_>]) -> Ve
         }
     }
     losses
+}
+
+/// Whether a result has options for a provider, beside its output or in it.
+fn has_result_options(source: &str, part: &Part<'_>) -> bool {
+    const OPTIONS: &str = "providerOptions";
+    let output = || field_value(source, part.span, "output");
+    matches!(part.kind, PartKind::Answer(_))
+        && (has_value(source, part.span, OPTIONS)
+            || output().is_some_and(|output| has_value(source, output, OPTIONS)))
+}
+
+/// Whether an object has a field with a value.
+fn has_value(source: &str, object: Span, key: &str) -> bool {
+    let value = field_value(source, object, key).map(|value| value.of(source));
+    value.is_some_and(|value| !matches!(value, "null" | "{}"))
 }
 
 /// The tool's name: a field, or the end of the part's type.
@@ -256,5 +284,12 @@ fn media_block(source: &str, part: Span) -> Option<String> {
             format!("{{\"type\":\"base64\",\"media_type\":{media_type},\"data\":{data}}}")
         }
     };
-    Some(format!("{{\"type\":\"{kind}\",\"source\":{content}}}"))
+    // Only documents have titles.
+    let name = field_value(source, part, "filename").map(|name| name.of(source));
+    let title =
+        match name.filter(|name| kind == "document" && name.len() > 2 && name.starts_with('"')) {
+            Some(name) => format!(",\"title\":{name}"),
+            None => String::new(),
+        };
+    Some(format!("{{\"type\":\"{kind}\",\"source\":{content}{title}}}"))
 }

@@ -372,6 +372,47 @@ fn media_of_a_quoted_result_stays_media() {
 }
 
 #[test]
+fn names_of_files_are_kept_and_metadata_is_listed_as_lost() {
+    let options = json!({"anthropic": {"cacheControl": {"type": "ephemeral"}}});
+    let file = json!({"type": "file", "mediaType": "application/pdf", "filename": "a.pdf", "url": "data:application/pdf;base64,aGk="});
+    let data = json!({"type": "file-data", "data": "aGk=", "mediaType": "application/pdf", "filename": "b.pdf"});
+    let result = json!({"type": "tool-result", "toolCallId": "1", "toolName": "f", "providerOptions": options,
+        "output": {"type": "content", "value": [data]}});
+    let call = json!({"type": "tool-call", "toolCallId": "1", "toolName": "f", "input": {}});
+    let tool = json!({"type": "tool-f", "toolCallId": "1", "state": "output-available", "input": {}, "output": 1});
+    let table = [
+        (
+            SessionAgent::AiSdkUi,
+            json!([
+                {"id": "u", "role": "user", "metadata": {"x": 1}, "parts": [file]},
+                {"id": "a", "role": "assistant", "metadata": {"x": 1}, "parts": [tool]},
+            ]),
+            "a.pdf",
+            vec!["the field `metadata` of a message is not supported in this format"; 2],
+        ),
+        (
+            SessionAgent::AiSdkModel,
+            json!([
+                {"role": "assistant", "content": [call]},
+                {"role": "tool", "content": [result]},
+            ]),
+            "b.pdf",
+            vec!["the field `providerOptions` is lost"],
+        ),
+    ];
+    for (agent, list, name, expected) in table {
+        let text = list.to_string();
+        let readable = readable_text(text.as_bytes()).expect("small");
+        let session = read(&readable, agent, outline_options(agent.profile())).expect("a list");
+        let title = format!("\"title\":\"{name}\"");
+        assert!(session.history().contains(&title), "{}", session.history());
+        let lost = session.history_losses();
+        let lost: Vec<&str> = lost.iter().map(|loss| loss.note.as_str()).collect();
+        assert_eq!(lost, expected, "{text}");
+    }
+}
+
+#[test]
 fn lists_that_were_cut_off_are_closed_and_keep_every_whole_message() {
     let kinds =
         [(SessionAgent::AiSdkUi, AiSdkList::Ui), (SessionAgent::AiSdkModel, AiSdkList::Model)];

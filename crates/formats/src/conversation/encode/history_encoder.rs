@@ -302,6 +302,9 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             trailing_blocks: Vec::new(),
         };
         for part in &result.parts {
+            if part.is_inside_another(self.wire) {
+                continue;
+            }
             if let Some(origin) =
                 part.origin_in(self.wire).filter(|origin| origin.placement == PartPlacement::Block)
             {

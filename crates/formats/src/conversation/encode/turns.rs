@@ -50,6 +50,9 @@ pub(crate) fn split_turns<'h, 'a>(
         let mut parts = Vec::with_capacity(message.parts.len());
         for (part_index, part) in message.parts.iter().enumerate() {
             let at = PartIndex { message: index, part: part_index };
+            if part.is_inside_another(encoder.wire) {
+                continue;
+            }
             // A result that has a call follows that call.
             let follows_call = matches!(part.content(), ContentPart::ToolResult(_))
                 && encoder.call_ids.pairs.partner(at).is_some();

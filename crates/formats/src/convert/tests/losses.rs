@@ -225,3 +225,51 @@ fn reply_in_its_own_format_stays_as_it_is() {
     let done = response(&source, own, own, &options).expect("readable");
     assert_eq!(notes(&done.losses), [(LossKind::Unknown, "`phase` is left out")]);
 }
+
+#[test]
+fn media_in_a_document_of_blocks_is_kept() {
+    let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}});
+    let document = |data: &str| {
+        let content = json!([{"type": "text", "text": "see"}, image(data)]);
+        json!({"type": "document", "source": {"type": "content", "content": content}})
+    };
+    let source = json!([
+        {"role": "user", "content": [document("aGkx"), {"type": "text", "text": "q"}]},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1",
+            "content": [document("aGky")]}]},
+    ]);
+    for to in Format::ALL {
+        let (body, done) = converted(&source, Format::Anthropic, to);
+        let text = body.to_string();
+        for data in ["aGkx", "aGky"] {
+            assert_eq!(text.matches(data).count(), 1, "{text}");
+        }
+        assert_eq!(notes(&done.losses), [], "{text}");
+        if to == Format::Anthropic {
+            assert_eq!(body, source);
+        }
+    }
+}
+
+#[test]
+fn a_search_result_keeps_its_source_and_safety_checks_are_listed_as_lost() {
+    let found = json!({"type": "search_result", "source": "https://s.example", "title": "T",
+        "content": [{"type": "text", "text": "so"}]});
+    let source = json!([{"role": "user", "content": [found, {"type": "text", "text": "q"}]}]);
+    let (body, _) = converted(&source, Format::Anthropic, Format::OpenaiChat);
+    assert_eq!(body[0]["content"][0]["text"], "T (https://s.example):\n\nso");
+
+    let check = json!({"id": "s", "code": "malicious_instructions", "message": "m"});
+    let source = json!([
+        {"type": "message", "role": "user", "content": "q"},
+        {"type": "computer_call", "id": "cu_1", "call_id": "c", "status": "completed",
+            "action": {"type": "screenshot"}, "pending_safety_checks": [check]},
+        {"type": "computer_call_output", "call_id": "c", "output": {
+            "type": "computer_screenshot", "image_url": "data:image/png;base64,aGk="}},
+    ]);
+    let (_, done) = converted(&source, Format::OpenaiResponses, Format::Anthropic);
+    let note = "the field `pending_safety_checks` is not supported in this format";
+    assert!(notes(&done.losses).contains(&(LossKind::Unknown, note)), "{:?}", done.losses);
+}
