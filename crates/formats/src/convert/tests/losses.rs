@@ -273,3 +273,24 @@ fn a_search_result_keeps_its_source_and_safety_checks_are_listed_as_lost() {
     let note = "the field `pending_safety_checks` is not supported in this format";
     assert!(notes(&done.losses).contains(&(LossKind::Unknown, note)), "{:?}", done.losses);
 }
+
+#[test]
+fn no_note_about_media_stays_in_a_result_that_has_its_media_again() {
+    let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}});
+    let text = json!({"type": "text", "text": "REAL"});
+    for content in [json!([text, image]), json!([image, text]), json!([text, image, text, image])] {
+        let source = json!([
+            {"role": "user", "content": "q"},
+            {"role": "assistant", "content": [
+                {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "toolu_1", "content": content}]},
+        ]);
+        let (gemini, done) = converted(&source, Format::Anthropic, Format::Gemini);
+        let options =
+            ConversionOptions { restored_ids: done.renamed, ..ConversionOptions::default() };
+        let back = request(&gemini.to_string(), Format::Gemini, Format::Anthropic, &options);
+        let back: Value = serde_json::from_str(&back.expect("readable").body).expect("JSON");
+        assert_eq!(back[2]["content"][0]["content"], content, "{gemini}");
+    }
+}

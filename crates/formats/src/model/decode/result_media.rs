@@ -90,10 +90,38 @@ fn move_media(
         let mut result = result.clone();
         // Each media part was replaced by one note.
         let note = |part: &ModelPart<'_>| matches!(part.content(), ContentPart::Text(text) if **text == *MEDIA_FOLLOWS);
-        match result.parts.iter().position(note) {
-            Some(place) => result.parts[place] = ModelPart::new(media.into_content()),
-            None => result.parts.push(ModelPart::new(media.into_content())),
+        let media = ModelPart::new(media.into_content());
+        let joined = |part: &ModelPart<'_>| split_note(part).is_some();
+        if let Some(place) = result.parts.iter().position(note) {
+            result.parts[place] = media;
+        } else if let Some(place) = result.parts.iter().position(joined) {
+            let texts = result.parts.get(place).and_then(split_note);
+            let (before, after) = texts.unwrap_or_default();
+            let text = |text: String| {
+                (!text.is_empty()).then(|| ModelPart::new(ContentPart::Text(text.into())))
+            };
+            let parts = text(before).into_iter().chain([media]).chain(text(after));
+            result.parts.splice(place..=place, parts.collect::<Vec<_>>());
+        } else {
+            result.parts.push(media);
         }
         *part = ModelPart::new(ContentPart::ToolResult(result));
     }
+}
+
+/// The text before and behind a note that is a line of a text: some formats join the texts of a result.
+fn split_note(part: &ModelPart<'_>) -> Option<(String, String)> {
+    let ContentPart::Text(text) = part.content() else { return None };
+    let text: &str = text;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        if line.trim_end_matches('\n') == MEDIA_FOLLOWS {
+            let before = text.get(..start)?;
+            let before = before.strip_suffix('\n').unwrap_or(before);
+            return Some((before.to_owned(), text.get(end..)?.to_owned()));
+        }
+        start = end;
+    }
+    None
 }
