@@ -11,6 +11,7 @@ use std::ops::Range;
 use crate::{
     draft::{
         AnswerShape, CallFamily, Draft, DraftCall, Format, Message, MessageLayout, PartKind, Role,
+        TextShape,
     },
     placeholder,
 };
@@ -254,9 +255,9 @@ fn trailing_turn(calls: &[PairedCall], run_end: usize) -> usize {
     keep
 }
 
-/// Clients of Gemini keep every chunk of a stream as a content, so that other content stands behind
-/// the calls of a turn or between them. The turn then has as many calls as there are results behind
-/// the run. Returns the number of calls before it, given that number for other formats.
+/// Clients of Gemini keep every chunk of a stream as a content, so that thoughts and empty texts
+/// stand behind the calls of a turn or between them. The turn then has as many calls as there are
+/// results behind the run. Returns the number of calls before it, given that of other formats.
 fn turn_of_results(
     draft: &Draft<'_>,
     calls: &[PairedCall],
@@ -267,13 +268,29 @@ fn turn_of_results(
     let (home, spill) = find_home(draft, run_end);
     let first = answers.partition_point(|answer| answer.message() < home.start);
     let end = answers.partition_point(|answer| answer.message() < spill.end.max(home.end));
+    let mut start = calls.get(lone_calls).map_or(run_end, |call| call.message());
     while calls.len() - lone_calls < end - first
         && let Some(last) = lone_calls.checked_sub(1).and_then(|last| calls.get(last))
     {
         let message = last.message();
+        if !(message + 1..start).all(|at| is_chunk_without_text(draft, at)) {
+            break;
+        }
+        start = message;
         lone_calls = calls.partition_point(|call| call.message() < message);
     }
     lone_calls
+}
+
+/// Whether a content holds nothing but thoughts and empty texts.
+fn is_chunk_without_text(draft: &Draft<'_>, message: usize) -> bool {
+    draft.parts_of(&draft.messages[message]).iter().all(|part| match part.kind {
+        PartKind::Reasoning(_) => true,
+        PartKind::Text(shape) => {
+            matches!(shape, TextShape::Empty | TextShape::Signature | TextShape::Missing)
+        }
+        _ => false,
+    })
 }
 
 fn find_home(draft: &Draft<'_>, end: usize) -> (Range<usize>, Range<usize>) {

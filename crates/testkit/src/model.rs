@@ -66,8 +66,6 @@ pub enum HistoryLayout {
     Chat,
     /// Results are parts of user messages.
     Blocks,
-    /// The same; messages of the model may be chunks of a stream.
-    Chunks,
     /// Every part is an item of one list.
     Items,
 }
@@ -111,7 +109,7 @@ impl AbstractHistory {
             }
             for part in &parts {
                 let alone = match layout {
-                    HistoryLayout::Blocks | HistoryLayout::Chunks => false,
+                    HistoryLayout::Blocks => false,
                     HistoryLayout::Chat => part.result_id().is_some(),
                     HistoryLayout::Items => true,
                 };

@@ -55,8 +55,8 @@ fn check(context: &RuleContext<'_, '_>, findings: &mut Findings<'_, '_, '_>) {
     }
 }
 
-/// Whether a chat message without a role is one of another format: it names its side, or holds a call
-/// or a result. Then it is not simply the user's.
+/// Whether a chat message without a role is one of another format, which names its side in `type`.
+/// Then it is not simply the user's.
 pub(super) fn is_foreign(draft: &Draft<'_>, message: &Message) -> bool {
     let has = |key: &str| {
         let value = field_value(draft.source, message.span, key);
@@ -65,5 +65,5 @@ pub(super) fn is_foreign(draft: &Draft<'_>, message: &Message) -> bool {
     message.role == Role::Unknown
         && draft.layout() == MessageLayout::Chat
         && !has("role")
-        && ["type", "tool_calls", "tool_call_id"].into_iter().any(has)
+        && has("type")
 }

@@ -252,7 +252,7 @@ fn calls_of_tools_with_free_text_have_it_back() {
         StreamOptions { free_text_tools: options.free_text_tools, ..StreamOptions::default() };
     let reply = reply.to_string();
     let outcome = decode_reply(&reply, from).expect("readable");
-    let (bytes, _) = write_stream(&outcome, to, options);
+    let (bytes, _) = write_stream(&outcome.outcome, to, options);
     let text = String::from_utf8(bytes).expect("text");
     assert_eq!(text.matches("response.custom_tool_call_input.done").count(), 4, "{text}");
     assert_eq!(text.matches("response.function_call_arguments.done").count(), 2, "{text}");

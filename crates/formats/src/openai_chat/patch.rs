@@ -47,7 +47,9 @@ pub(crate) fn rewrite_message(
     {
         answer_changes(out, answer, &mut changes);
     } else {
-        let old_parts = old.iter().filter(|part| is_content(&part.kind)).map(|part| part.span);
+        // Results of another format are elements of the content.
+        let was_content = |kind: &PartKind<'_>| is_content(kind) || kind.is_foreign_answer();
+        let old_parts = old.iter().filter(|part| was_content(&part.kind)).map(|part| part.span);
         let new_parts = || message.parts.iter().filter(|repaired| is_content(&repaired.part.kind));
         if !is_unchanged(old_parts, new_parts()) {
             let write = |out: &mut SpliceWriter<'_>| match message.parts.is_empty() {

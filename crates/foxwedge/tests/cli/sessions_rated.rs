@@ -323,6 +323,11 @@ fn sequence(mut lines: Vec<Vec<u8>>, code: u16, part: FindingPart) -> Option<Vec
             lines.insert(5, result);
         }
         (104, _) => lines.insert(4, lines[3].clone()),
+        (805, _) => lines.push(
+            br#"{"type":"assistant.turn_end","data":{},"id":"e7","timestamp":"2026-01-02T03:04:07.000Z","parentId":"e6"}
+"#
+            .to_vec(),
+        ),
         // A torn line, and what stands behind it.
         (801 | 802, FindingPart::All) => {
             return damaged(lines, 0, code, FindingPart::NothingHidden);

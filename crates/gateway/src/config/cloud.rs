@@ -155,7 +155,7 @@ impl CloudConfig {
                 let tenant = required_word(reader, section, "tenant");
                 let client_id = required_word(reader, section, "client_id");
                 let secret = read_secret(reader, section, "client_secret")?;
-                let authority = read_authority(reader, section)?;
+                let authority = read_authority(reader, section);
                 let source = AccessTokenSource::entra(&authority, &tenant?, &client_id?, &secret);
                 let origin = section.setting_origin("tenant");
                 Some(Some(token_key(reader, section, "tenant", &origin, source)?))
@@ -195,7 +195,7 @@ impl CloudConfig {
                 let (tenant, origin) = variable("AZURE_TENANT_ID")?;
                 let (client_id, _) = variable("AZURE_CLIENT_ID")?;
                 let secret = SecretText::new(variable("AZURE_CLIENT_SECRET")?.0);
-                let authority = read_authority(reader, section)?;
+                let authority = read_authority(reader, section);
                 let source = AccessTokenSource::entra(&authority, &tenant, &client_id, &secret);
                 token_key(reader, section, "tenant", &origin, source)
             }
@@ -312,25 +312,22 @@ fn read_google_file(
     }
 }
 
-/// Reads which of Azure's clouds issues tokens. `None` after an error.
+/// Reads which of Azure's clouds issues tokens. The usual one after an error.
 fn read_authority(
     reader: &mut ConfigReader<'_>,
     section: &mut SectionReader<'_>,
-) -> Option<EntraAuthority> {
+) -> EntraAuthority {
     const KEY: &str = "authority";
     let in_file = reader.read_text(section, KEY);
     let Some((text, origin)) = in_file.or_else(|| reader.read_variable("AZURE_AUTHORITY_HOST"))
     else {
-        return Some(EntraAuthority::default());
+        return EntraAuthority::default();
     };
     section.add_setting(KEY, quote(&text), &origin);
-    match EntraAuthority::at(&text) {
-        Ok(authority) => Some(authority),
-        Err((message, help)) => {
-            reader.report_error(&origin, section.full_key(KEY), message, help);
-            None
-        }
-    }
+    EntraAuthority::at(&text).unwrap_or_else(|(message, help)| {
+        reader.report_error(&origin, section.full_key(KEY), message, help);
+        EntraAuthority::default()
+    })
 }
 
 fn token_key(

@@ -105,13 +105,15 @@ async fn azure_takes_a_token_of_entra() {
 
 #[tokio::test]
 async fn azure_fetches_tokens_of_entra() {
+    const FIRST: &str = "eyJhbGciOi.eyJhdWQi.c2ln";
+    const SECOND: &str = "eyJhbGciOi.eyJhdWQj.c2ln";
     let token = |name| CannedReply::json(200, &json!({"access_token": name}).to_string());
     let provider = CloudProvider::start(vec![
-        token("token-1"),
+        token(FIRST),
         CannedReply::stream(CHAT_STREAM),
         // The first token was revoked.
         CannedReply::json(401, r#"{"error":{"code":"401","message":"Access denied"}}"#),
-        token("token-2"),
+        token(SECOND),
         CannedReply::stream(CHAT_STREAM),
     ])
     .await;
@@ -121,7 +123,7 @@ async fn azure_fetches_tokens_of_entra() {
         provider.url
     );
     let engine = engine_at(&provider, "azure", &settings).await;
-    for tokens in [["", "token-1"], ["token-1", "token-2"]] {
+    for tokens in [["", FIRST], [FIRST, SECOND]] {
         let reply = ask(&engine, GatewayEndpoint::Chat, &chat("my-gpt", true)).await;
         assert_eq!((reply.status.as_u16(), &*reply.body), (200, CHAT_STREAM));
         let [refused, accepted] = tokens;

@@ -111,14 +111,11 @@ pub const DEMANDS: [ClauseDemand; 13] = [
                 .turns
                 .iter()
                 .any(|turn| turn.messages.contains(&(at - 1)) && turn.messages.contains(&at));
-            let calls = |at: usize| case.history.0[at].has_calls();
+            let calls = case.history.0[at].has_calls();
             before == side
-                && match (case.profile, side) {
-                    (_, SenderSide::System) | (GEMINI, SenderSide::User) => false,
-                    (GEMINI, SenderSide::Model) if one_turn => !(calls(at - 1) && calls(at)),
-                    (GEMINI, SenderSide::Model) => calls(at),
-                    _ => !one_turn,
-                }
+                && side != SenderSide::System
+                && !one_turn
+                && (case.profile != GEMINI || side == SenderSide::Model && calls)
         })
     }),
     ClauseDemand(404, &[MISTRAL, BEDROCK], &[], |case| {

@@ -26,7 +26,7 @@ const PROFILES: [(&str, &str, HistoryLayout); 8] = [
     ("openai-responses", "openai-responses", HistoryLayout::Items),
     ("gemini-interactions", "gemini-interactions", HistoryLayout::Items),
     ("anthropic", "anthropic", HistoryLayout::Blocks),
-    ("gemini", "gemini", HistoryLayout::Chunks),
+    ("gemini", "gemini", HistoryLayout::Blocks),
     ("bedrock", "bedrock", HistoryLayout::Blocks),
 ];
 

@@ -99,7 +99,7 @@ impl HistoryPairing {
             }
         }
         if layout != HistoryLayout::Items {
-            pairing.part_turns(history);
+            pairing.part_turns();
         }
         pairing
     }
@@ -167,7 +167,7 @@ impl HistoryPairing {
 
     /// Of several calling messages in a row, the first ones are turns of their own until one of
     /// them has a result in the place behind the row.
-    fn part_turns(&mut self, history: &AbstractHistory) {
+    fn part_turns(&mut self) {
         let mut turns = Vec::new();
         for turn in std::mem::take(&mut self.turns) {
             let answered = |message: usize| {
@@ -177,17 +177,12 @@ impl HistoryPairing {
                     matches!(result.fate, ResultFate::Of(call) if near && self.calls[call].message == message)
                 })
             };
-            let calls = |message: usize| history.0[message].has_calls();
-            let (mut first, end) = (turn.messages.start, turn.messages.end);
-            while first + 1 < end && !answered(first) {
-                if calls(first) {
-                    turns.push(ModelTurn { messages: first..first + 1, home: 0..0, late: 0..0 });
-                }
+            let mut first = turn.messages.start;
+            while first + 1 < turn.messages.end && !answered(first) {
+                turns.push(ModelTurn { messages: first..first + 1, home: 0..0, late: 0..0 });
                 first += 1;
             }
-            if (first..end).any(calls) {
-                turns.push(ModelTurn { messages: first..end, ..turn });
-            }
+            turns.push(ModelTurn { messages: first..turn.messages.end, ..turn });
         }
         for call in &mut self.calls {
             let own = turns.iter().position(|turn| turn.messages.contains(&call.message));
@@ -199,14 +194,13 @@ impl HistoryPairing {
 
 /// The turns of a history. Messages of the model in a row belong together; in a row, the calling
 /// messages at its end are one turn, and a calling message before them is a turn without a place
-/// for results. Where messages may be chunks, the turn takes in as many calling messages as the
-/// results behind the row need. In a list of items the whole row is one turn.
+/// for results. In a list of items the whole row is one turn.
 fn turns(history: &AbstractHistory, layout: HistoryLayout) -> Vec<ModelTurn> {
     let messages = &history.0;
     let is_model = |at: usize| messages.get(at).is_some_and(|it| it.side == SenderSide::Model);
     let takes = |at: usize| {
         messages.get(at).is_some_and(|it| match layout {
-            HistoryLayout::Blocks | HistoryLayout::Chunks => it.side == SenderSide::User,
+            HistoryLayout::Blocks => it.side == SenderSide::User,
             HistoryLayout::Chat | HistoryLayout::Items => it.is_result(),
         })
     };
@@ -222,24 +216,11 @@ fn turns(history: &AbstractHistory, layout: HistoryLayout) -> Vec<ModelTurn> {
         while first > start && (layout == HistoryLayout::Items || messages[first - 1].has_calls()) {
             first -= 1;
         }
-        let last = (end..=messages.len()).find(|at| !takes(*at)).unwrap_or(messages.len());
-        if layout == HistoryLayout::Chunks {
-            let count = |range: Range<usize>, wanted: fn(&AbstractPart) -> bool| {
-                let parts = messages[range].iter().flat_map(|message| &message.parts);
-                parts.filter(|part| wanted(part)).count()
-            };
-            let results = count(end..last, |part| part.result_id().is_some());
-            while count(first..end, |part| matches!(part, AbstractPart::Call(_))) < results
-                && let Some(earlier) = (start..first).rev().find(|at| messages[*at].has_calls())
-            {
-                first = earlier;
-            }
-        }
         for alone in (start..first).filter(|at| messages[*at].has_calls()) {
             turns.push(ModelTurn { messages: alone..alone + 1, home: 0..0, late: 0..0 });
         }
-        let in_parts = matches!(layout, HistoryLayout::Blocks | HistoryLayout::Chunks);
-        let home = if in_parts { last.min(end + 1) } else { last };
+        let last = (end..=messages.len()).find(|at| !takes(*at)).unwrap_or(messages.len());
+        let home = if layout == HistoryLayout::Blocks { last.min(end + 1) } else { last };
         if first < end {
             turns.push(ModelTurn { messages: first..end, home: end..home, late: home..last });
         }

@@ -4,7 +4,9 @@
 
 use std::ops::Range;
 
-use super::reading::{DocumentReading, OracleBlockKind, OracleLayout, OracleRole, field, id, text};
+use super::reading::{
+    DocumentReading, OracleBlock, OracleBlockKind, OracleLayout, OracleRole, field, id, text,
+};
 use super::{items, steps};
 use crate::dialect::TestFormat;
 
@@ -407,17 +409,26 @@ fn groups(reading: &DocumentReading<'_>) -> Vec<CallGroup> {
         while reading.takes_results(last) {
             last += 1;
         }
-        // Contents of Gemini may be chunks of a stream: the turn has as many calls as results follow.
+        // Contents of Gemini may be chunks of a stream: the turn has as many calls as results follow,
+        // and only thoughts and empty texts stand between or behind them.
         if reading.format == TestFormat::Gemini {
             let count = |range: Range<usize>, wanted: OracleBlockKind| {
                 let blocks = reading.messages[range].iter().flat_map(|message| &message.blocks);
                 blocks.filter(|block| block.kind == wanted && block.paired).count()
             };
             let results = count(end..last, OracleBlockKind::Answer);
-            while count(first..end, OracleBlockKind::Call) < results
-                && let Some(earlier) = (start..first).rev().find(|index| calls(*index))
-            {
-                first = earlier;
+            let is_bare = |block: &OracleBlock<'_>| match block.kind {
+                OracleBlockKind::Reasoning => true,
+                OracleBlockKind::Text => block.text().is_none_or(str::is_empty),
+                _ => false,
+            };
+            let is_chunk = |index: &usize| reading.messages[*index].blocks.iter().all(is_bare);
+            while count(first..end, OracleBlockKind::Call) < results {
+                let earlier = (start..first).rev().find(|index| !is_chunk(index));
+                match earlier.filter(|index| calls(*index)) {
+                    Some(index) => first = index,
+                    None => break,
+                }
             }
         }
         for alone in (start..first).filter(|index| calls(*index)) {

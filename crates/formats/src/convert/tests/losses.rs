@@ -29,7 +29,6 @@ fn a_message_without_a_role_that_names_its_type_or_call_is_listed_as_lost() {
     for message in [
         json!({"type": "ai", "content": "a"}),
         json!({"content": "deleted", "tool_call_id": "c1"}),
-        json!({"content": "a", "tool_calls": [{"id": "c1"}]}),
     ] {
         let source = json!([user, message]).to_string();
         let options = ConversionOptions::default();

@@ -48,6 +48,8 @@ pub(super) struct ResponseRelay {
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
     headers: Box<[(HeaderName, HeaderValue)]>,
+    /// Whether the bytes that were passed on end with a line, as events do.
+    ends_line: bool,
     /// The error code for the log.
     error_code: Arc<OnceLock<&'static str>>,
 }
@@ -103,6 +105,7 @@ impl ResponseRelay {
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
             sent: Some(Vec::new()),
             headers: list_headers(headers),
+            ends_line: false,
             error_code,
         }
     }
@@ -136,6 +139,7 @@ impl ResponseRelay {
                 if let Some(watcher) = watcher {
                     watcher.push(&bytes, &mut |event| recording.record_event(event));
                 }
+                self.ends_line = bytes.last().map_or(self.ends_line, |last| *last == b'\n');
                 bytes
             }
             RelayMode::Convert(converter) => {
@@ -169,7 +173,8 @@ impl ResponseRelay {
                     watcher.take().map(|it| it.finish(&mut |event| recording.record_event(event)));
                 observed.map(|observed| {
                     // The watcher stopped at an event, but the client got all of them.
-                    is_unread = observed.error.is_some() && body_end == BodyEnd::Clean;
+                    is_unread =
+                        observed.error.is_some() && body_end == BodyEnd::Clean && self.ends_line;
                     observed.collection
                 })
             }
@@ -186,8 +191,10 @@ impl ResponseRelay {
             Some(CollectedEnding::Truncated) if is_unread => ReplyCompletion::Unread,
             Some(CollectedEnding::Truncated) | None => ReplyCompletion::Cut,
         };
-        if completion == ReplyCompletion::Failed {
-            let _ = self.error_code.set("upstream");
+        match completion {
+            ReplyCompletion::Failed => drop(self.error_code.set("upstream")),
+            ReplyCompletion::Unread => drop(self.error_code.set("upstream_unreadable")),
+            ReplyCompletion::Complete | ReplyCompletion::Cut => {}
         }
         if completion == ReplyCompletion::Cut {
             let _ = self.error_code.set(StreamCut::Upstream.code());

@@ -335,7 +335,8 @@ fn messages_without_a_role_became_the_users_and_lost_their_calls() {
             {"type": "tool", "content": "deleted", "tool_call_id": "c1"},
             {"type": "human", "content": "Thanks"},
         ]),
-        json!([{"role": "user", "content": "q"}, {"content": "a", "tool_calls": [nested]}]),
+        json!([{"role": "user", "content": "q"},
+            {"type": "ai", "content": "a", "tool_calls": [nested]}]),
     ];
     for document in table {
         let document = document.to_string();

@@ -6,6 +6,11 @@ use super::*;
 fn response_format_is_kept_or_reported_as_lost() {
     let schema = || json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false});
     let open = || json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let closed = || {
+        let mut schema = open();
+        schema["additionalProperties"] = json!(false);
+        schema
+    };
     let chat =
         |inner: Value| json!({"response_format": {"type": "json_schema", "json_schema": inner}});
     let anthropic = |schema: Value| json!({"output_config": {"format": {"type": "json_schema", "schema": schema}}});
@@ -50,12 +55,12 @@ fn response_format_is_kept_or_reported_as_lost() {
             json!({"text": {"format": {"type": "json_schema", "name": "n", "schema": schema(), "strict": true}}}),
             "",
         ),
-        (Chat, chat(json!({"name": "n", "schema": open()})), Anthropic, anthropic(open()), ""),
+        (Chat, chat(json!({"name": "n", "schema": open()})), Anthropic, anthropic(closed()), ""),
         (
             Chat,
             chat(json!({"name": "n", "description": "d", "schema": open()})),
             Anthropic,
-            anthropic(open()),
+            anthropic(closed()),
             lost_description,
         ),
         (
@@ -69,7 +74,9 @@ fn response_format_is_kept_or_reported_as_lost() {
             Chat,
             chat(json!({"name": "n", "description": "d", "schema": {"type": "object"}})),
             Bedrock,
-            bedrock(json!({"name": "n", "description": "d", "schema": "{\"type\":\"object\"}"})),
+            bedrock(
+                json!({"name": "n", "description": "d", "schema": "{\"type\":\"object\",\"additionalProperties\":false}"}),
+            ),
             "",
         ),
         (
