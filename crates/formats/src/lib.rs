@@ -29,6 +29,7 @@
 
 // What all formats share.
 pub mod outline;
+mod foreign_result;
 pub mod splice;
 mod envelope;
 mod error;

@@ -14,11 +14,16 @@ use foxwedge_core::{CallFamily, Format};
 use crate::conversation::encode::json_writer::write_string;
 
 pub use outline::read_item;
-pub(crate) use outline::{is_known_item, read_untyped_content};
+pub(crate) use outline::read_untyped_content;
 pub(crate) use patch::{rewrite_item, write_new_item};
 
 /// The format of this folder.
 const WIRE: Format = Format::OpenaiResponses;
+
+/// Whether an item of this type is known.
+pub(crate) fn is_known_item(kind: &str) -> bool {
+    !matches!(outline::item_kind(kind), outline::ResponsesItemKind::Unknown)
+}
 
 /// Writes a tool call up to its arguments, or up to the input of a free-text tool. A built-in tool
 /// of another format is written as a function.

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use foxwedge_core::{
-    AnswerShape, ArgumentsShape, CallFamily, DraftAnswer, DraftBuilder, MessageFlags, PartKind,
-    Role, Span, TextShape,
+    AnswerShape, ArgumentsShape, CallFamily, ContentShape, DraftAnswer, DraftBuilder, MessageFlags,
+    PartKind, Role, Span, TextShape,
 };
 
 use foxwedge_json::{JsonScanner, JsonShape, ScanResult, StringSpan, is_blank};
@@ -231,6 +231,18 @@ pub(crate) fn foreign_answer<'a>(id: Cow<'a, str>, source: &'a str, content: Spa
         media: false,
         foreign: true,
     })
+}
+
+/// Adds a message that is such a result as a whole.
+pub(crate) fn push_foreign_answer<'a>(
+    reader: &mut OutlineReader<'a>,
+    span: Span,
+    id: Cow<'a, str>,
+    content: Span,
+) {
+    reader.builder.push_part(span, foreign_answer(id, reader.source, content));
+    let flags = MessageFlags::default();
+    reader.builder.push_message(Role::Answer, span, ContentShape::Absent, flags);
 }
 
 /// Reads the content of a tool result that is a list: every element must be an object.

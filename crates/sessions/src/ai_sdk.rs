@@ -17,7 +17,8 @@ mod history_writer;
 use foxwedge_core::Span;
 use foxwedge_json::field_value;
 
-pub(super) use approval::{ClosedCall, UnstartedCalls, closed_calls, write_results};
+pub(super) use approval::{UnstartedCalls, closed_calls, write_results};
+pub(super) use history_writer::ClosedCall;
 pub(super) use history_writer::{history_losses, write_block};
 pub(super) use model_reader::{ClientCalls, read_model_message};
 pub(super) use model_writer::{split_messages, write_message};

@@ -11,7 +11,10 @@ use foxwedge_core::{
 
 use super::{
     metadata::SessionMetadata,
-    records::{HistoryControl, ParsedRecord, RowDefect, is_true, plain_string, string_value},
+    records::{
+        HistoryControl, INCOMPLETE_EVENT, ParsedRecord, RowDefect, is_true, plain_string,
+        string_value,
+    },
 };
 use foxwedge_formats::outline::{
     OutlineReader, UniqueFields, read_non_empty, read_string, text_fullness,
@@ -29,9 +32,6 @@ const REQUIRED_FIELDS: [(&str, &str); 3] = [
     ("session.usage_record", "usage"),
     ("session.shutdown", "modelMetrics"),
 ];
-
-/// The rule of events that lack such a field. Its repair removes them.
-pub(super) const INCOMPLETE_EVENT: u16 = 805;
 
 /// Whether an object is a record, not an object inside one.
 pub(super) fn is_record(source: &str, object: Span) -> bool {

@@ -8,7 +8,7 @@ use foxwedge_core::{ContentShape, Draft, DraftBuilder, FileDefect, Fix, MessageF
 mod line_defects;
 
 use super::{
-    SessionAgent, SessionText, copilot_cli, detection,
+    SessionAgent, SessionText, detection,
     gemini_history::{GeminiHistoryStep, GeminiMessageVersion},
     lines::{RawRecord, RecordContainer, RecordState, lines, salvage_records},
     metadata::SessionMetadata,
@@ -30,6 +30,9 @@ pub(super) struct SessionRecord<'a> {
     /// The timestamp as written.
     pub(super) time: Option<&'a str>,
 }
+
+/// The rule of events that lack a field which their agent requires. Its repair removes them.
+pub(super) const INCOMPLETE_EVENT: u16 = 805;
 
 /// All records of a file.
 #[derive(Debug)]
@@ -208,7 +211,7 @@ impl<'a> SessionReader<'a> {
         }
         let defects = self.log.defects.iter().map(|(_, _, defect)| defect);
         let removed: HashSet<Span> = defects
-            .filter(|defect| defect.code == copilot_cli::INCOMPLETE_EVENT)
+            .filter(|defect| defect.code == INCOMPLETE_EVENT)
             .map(|defect| defect.span)
             .collect();
         let mut whole =

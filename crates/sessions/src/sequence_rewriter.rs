@@ -14,6 +14,7 @@ use super::{
     goose, kimi_code,
     message_rows::{self, RowFormat},
     placement::longest_increasing,
+    records,
     rewritten_file::RewrittenFile,
 };
 use foxwedge_formats::write_slot;
@@ -62,7 +63,7 @@ pub(super) fn rewrite<'a>(session: &ParsedSession<'a>, repair: &Repair<'a>) -> R
     }
     for &fixed in repair.body.fixed_defects.iter().filter(|_| is_copilot) {
         let defect = session.draft().body.defects.get(fixed);
-        let is_removed = defect.is_some_and(|it| it.code == copilot_cli::INCOMPLETE_EVENT);
+        let is_removed = defect.is_some_and(|it| it.code == records::INCOMPLETE_EVENT);
         if let Some(&record) = session.chain.defect_records.get(fixed).filter(|_| is_removed) {
             edits.changed.insert(record, Vec::new());
         }

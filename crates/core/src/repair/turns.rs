@@ -248,8 +248,8 @@ fn join_neighbors(state: &mut RepairState<'_, '_>, rules: RuleSet) {
         // Its role stays unknown, so it takes in no other message.
         // In a chat, neither a message of another format nor its neighbor changes.
         let is_unknown = [before.role, message.role].contains(&Role::Unknown);
-        let takes_in = !(after_unknown && before.role == Role::Unknown)
-            && !(layout == MessageLayout::Chat && is_unknown);
+        let takes_in = !(after_unknown && before.role == Role::Unknown
+            || layout == MessageLayout::Chat && is_unknown);
         let users = before.role.is_user() && message.role.is_user();
         let needs_bridge = bridge
             && message.role.is_user()

@@ -3,9 +3,9 @@
 use foxwedge_core::{DraftAnswer, PartKind, PartPatch, Span};
 
 use super::encode::encode_media;
+use crate::foreign_result::write_foreign_content;
 use crate::splice::{
     ArgumentsEncoding, BlockSpliceFormat, ElementQuoting, encode_arguments, recode_result,
-    write_foreign_content,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter};
 use foxwedge_json::{field_text, field_value, quote};

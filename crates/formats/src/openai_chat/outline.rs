@@ -8,9 +8,9 @@ use foxwedge_core::{
 };
 
 use crate::outline::{
-    OutlineOptions, OutlineReader, UniqueFields, foreign_answer, read_free_text, read_non_empty,
-    read_role, read_string, read_string_arguments, read_text, read_unknown_field, require_string,
-    text_fullness,
+    OutlineOptions, OutlineReader, UniqueFields, foreign_answer, push_foreign_answer,
+    read_free_text, read_non_empty, read_role, read_string, read_string_arguments, read_text,
+    read_unknown_field, require_string, text_fullness,
 };
 use foxwedge_json::{JsonScanner, JsonShape, ScanError, ScanResult};
 
@@ -124,9 +124,7 @@ pub(crate) fn read_message<'a>(
         && let Some(id) = output.call_id.take_if(|_| output.is_output)
     {
         reader.pending_parts.clear();
-        reader.builder.push_part(span, foreign_answer(id, source, output.content));
-        let flags = MessageFlags::default();
-        reader.builder.push_message(Role::Answer, span, ContentShape::Absent, flags);
+        push_foreign_answer(reader, span, id, output.content);
         return Ok(());
     }
     let is_filled = match output.content.of(source).as_bytes() {

@@ -10,9 +10,10 @@ use super::{
     encode::encode_media,
     outline::{is_custom_type, is_media},
 };
+use crate::foreign_result::write_foreign_content;
 use crate::splice::{
     ArgumentsEncoding, ElementQuoting, QuotedContent, encode_arguments, has_content,
-    recode_result_without, write_element, write_foreign_content,
+    recode_result_without, write_element,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{array_elements, escape_into, field_text, field_value, quote};

@@ -10,9 +10,9 @@ use foxwedge_core::{
 use crate::{
     anthropic,
     outline::{
-        OutlineReader, UniqueFields, foreign_answer, read_free_text, read_non_empty, read_output,
-        read_role, read_string, read_string_arguments, read_unknown_field, require_string,
-        text_fullness,
+        OutlineReader, UniqueFields, push_foreign_answer, read_free_text, read_non_empty,
+        read_output, read_role, read_string, read_string_arguments, read_unknown_field,
+        require_string, text_fullness,
     },
 };
 use foxwedge_json::{JsonScanner, ScanError, ScanResult, field_text};
@@ -28,7 +28,7 @@ fn known_role(role: &str) -> Option<Role> {
 }
 
 /// The kind of an item, by its type.
-enum ResponsesItemKind {
+pub(super) enum ResponsesItemKind {
     Message,
     ToolCall(CallFamily),
     ToolResult(CallFamily),
@@ -49,7 +49,7 @@ enum ResponsesItemKind {
     Unknown,
 }
 
-fn item_kind(kind: &str) -> ResponsesItemKind {
+pub(super) fn item_kind(kind: &str) -> ResponsesItemKind {
     match kind {
         "message" => ResponsesItemKind::Message,
         "function_call" => ResponsesItemKind::ToolCall(CallFamily::Function),
@@ -87,11 +87,6 @@ fn item_kind(kind: &str) -> ResponsesItemKind {
         | "ghost_snapshot" => ResponsesItemKind::ModelOutput,
         _ => ResponsesItemKind::Unknown,
     }
-}
-
-/// Whether an item of this type is known.
-pub(crate) fn is_known_item(kind: &str) -> bool {
-    !matches!(item_kind(kind), ResponsesItemKind::Unknown)
 }
 
 /// The item fields that the outline needs.
@@ -321,9 +316,7 @@ fn outline_item<'a>(reader: &mut OutlineReader<'a>, span: Span, fields: Response
     let is_result = is_untyped && is_unknown && !fields.model.has(MessageFlags::MODEL);
     if let Some(id) = fields.tool_call_id.clone().filter(|_| is_result) {
         reader.builder.truncate(reader.builder.message_count());
-        reader.builder.push_part(span, foreign_answer(id, reader.source, fields.body));
-        let flags = MessageFlags::default();
-        return reader.builder.push_message(Role::Answer, span, ContentShape::Absent, flags);
+        return push_foreign_answer(reader, span, id, fields.body);
     }
     let builder = &mut reader.builder;
     let kind = fields.kind.clone();

@@ -6,9 +6,10 @@ use foxwedge_core::{
 };
 
 use super::encode::encode_media;
+use crate::foreign_result::write_foreign_content;
 use crate::splice::{
     ArgumentsEncoding, ElementQuoting, MediaType, QuotedContent, encode_arguments, recode_result,
-    value_as_text, write_answer, write_foreign_content,
+    value_as_text, write_answer,
 };
 use foxwedge_json::{FieldChange, FieldChanges, SpliceWriter, write_patched};
 use foxwedge_json::{array_elements, field_text, field_value, quote};

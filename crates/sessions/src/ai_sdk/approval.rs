@@ -1,9 +1,6 @@
 //! What an approval says about a call without a result: whether it can have run.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-};
+use std::collections::{HashMap, HashSet};
 
 use foxwedge_core::{
     Draft, MissingAnswer, NewText, Part, PartKind, PartSource, PlaceholderLanguage,
@@ -12,7 +9,7 @@ use foxwedge_core::{
 use foxwedge_json::{field_text, field_value, quote};
 
 use super::{
-    history_writer::{denial_text, write_block},
+    history_writer::{ClosedCall, denial_text, write_block},
     part::INVOCATION,
 };
 
@@ -88,17 +85,6 @@ pub(crate) enum UnstartedCalls {
     AtEnd,
     /// All. A repair could not know that they never ran.
     Anywhere,
-}
-
-/// A call that never ran, with the result that it gets.
-pub(crate) struct ClosedCall<'a> {
-    /// The message of the call.
-    pub(crate) message: usize,
-    /// Whether it waits for the user, or for its tool.
-    pub(crate) waits: bool,
-    id: Cow<'a, str>,
-    /// The content of the result, as JSON.
-    text: String,
 }
 
 /// The calls that a history closes, in order.

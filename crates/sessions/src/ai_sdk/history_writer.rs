@@ -12,7 +12,18 @@ use foxwedge_formats::{
 };
 use foxwedge_json::{array_elements, field_text, field_value, quote, unescape};
 
-use super::{approval::ClosedCall, part::INVOCATION};
+use super::part::INVOCATION;
+
+/// A call that never ran, with the result that it gets.
+pub(crate) struct ClosedCall<'a> {
+    /// The message of the call.
+    pub(crate) message: usize,
+    /// Whether it waits for the user, or for its tool.
+    pub(crate) waits: bool,
+    pub(super) id: Cow<'a, str>,
+    /// The content of the result, as JSON.
+    pub(super) text: String,
+}
 
 /// Appends a part to a list of blocks. Returns `false` for a part that has no equivalent.
 pub(crate) fn write_block(out: &mut String, source: &str, part: &Part<'_>) -> bool {

@@ -11,6 +11,7 @@ mod blocks;
 mod items;
 mod steps;
 mod foreign;
+mod call_groups;
 mod matching;
 mod pairing;
 mod ids;

@@ -26,10 +26,9 @@ fn texts(body: &Value) -> Vec<String> {
 #[test]
 fn a_message_without_a_role_that_names_its_type_or_call_is_listed_as_lost() {
     let user = json!({"role": "user", "content": "q"});
-    for message in [
-        json!({"type": "ai", "content": "a"}),
-        json!({"content": "deleted", "tool_call_id": "c1"}),
-    ] {
+    for message in
+        [json!({"type": "ai", "content": "a"}), json!({"content": "deleted", "tool_call_id": "c1"})]
+    {
         let source = json!([user, message]).to_string();
         let options = ConversionOptions::default();
         let done = request(&source, Format::OpenaiChat, Format::Anthropic, &options);
