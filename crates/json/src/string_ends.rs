@@ -23,11 +23,20 @@ pub struct StringEnds {
     window: usize,
     /// One bit for each byte of the window: set for ends.
     bits: [u64; WINDOW_BLOCKS],
+    /// Those of the ends that are backslashes.
+    backslashes: [u64; WINDOW_BLOCKS],
+    /// Set for the letters of escapes of one character. Unset if the window has no escapes.
+    short_escapes: [u64; WINDOW_BLOCKS],
 }
 
 impl StringEnds {
     /// An empty cache.
-    pub const NONE: StringEnds = StringEnds { window: usize::MAX, bits: [0; WINDOW_BLOCKS] };
+    pub const NONE: StringEnds = StringEnds {
+        window: usize::MAX,
+        bits: [0; WINDOW_BLOCKS],
+        backslashes: [0; WINDOW_BLOCKS],
+        short_escapes: [0; WINDOW_BLOCKS],
+    };
 
     /// Offset of the first end at or behind `at`; the length of the text if there is none. Use one
     /// value of this type for one text only, because the cache does not notice another text.
@@ -44,31 +53,29 @@ impl StringEnds {
         self.next_block_end(bytes, block + 1)
     }
 
-    /// The same, behind escapes of one character such as `\\n`.
-    #[inline]
-    pub(crate) fn next_end_behind_escapes(&mut self, bytes: &[u8], mut at: usize) -> usize {
-        loop {
-            if at / WINDOW != self.window {
-                self.read_window(bytes, at / WINDOW);
+    /// The same, behind escapes of one character such as `\\n`. Other escapes are ends, at their
+    /// backslash.
+    pub(crate) fn next_end_behind_escapes(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut block = at / BLOCK;
+        // What comes before `at` does not count, and does not escape what follows.
+        let mut wanted = u64::MAX << (at % BLOCK);
+        let mut carry = 0;
+        while block * BLOCK < bytes.len() {
+            if block / WINDOW_BLOCKS != self.window {
+                self.read_window(bytes, block / WINDOW_BLOCKS);
             }
-            let block = at / BLOCK;
-            let mut ends = self.bits[block % WINDOW_BLOCKS] & (u64::MAX << (at % BLOCK));
-            while ends != 0 {
-                let end = ends.trailing_zeros();
-                at = block * BLOCK + end as usize;
-                match bytes.get(at..at + 2) {
-                    Some([b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't']) => {}
-                    _ => return at,
-                }
-                // The bits behind the escape; it may reach into the next block.
-                at += 2;
-                ends &= u64::MAX.checked_shl(end + 2).unwrap_or(0);
+            let index = block % WINDOW_BLOCKS;
+            let backslashes = self.backslashes[index];
+            let escaped = escaped_bits(backslashes & wanted, &mut carry);
+            let rare = escaped & !self.short_escapes[index];
+            let ends = rare | (self.bits[index] & wanted & !backslashes & !escaped);
+            if ends != 0 {
+                let first = ends.trailing_zeros();
+                return block * BLOCK + first as usize - (rare >> first & 1) as usize;
             }
-            at = at.max((block + 1) * BLOCK);
-            if at >= bytes.len() {
-                return bytes.len();
-            }
+            (block, wanted) = (block + 1, u64::MAX);
         }
+        bytes.len() - carry as usize
     }
 
     /// The first end in a block or behind it.
@@ -90,6 +97,7 @@ impl StringEnds {
     #[inline(never)]
     fn read_window(&mut self, bytes: &[u8], window: usize) {
         let rest = bytes.get(window * WINDOW..).unwrap_or_default();
+        let begins_escaped = bytes.get((window * WINDOW).wrapping_sub(1)) == Some(&b'\\');
         let (blocks, end) = rest.get(..WINDOW).unwrap_or(rest).as_chunks();
         // Behind the end of the text there is no other end.
         let mut last = [b' '; BLOCK];
@@ -99,25 +107,65 @@ impl StringEnds {
         let last = (!end.is_empty()).then_some(&last);
         *self = StringEnds { window, ..StringEnds::NONE };
         dispatch!(Level::new(), simd => {
-            for (block, bits) in blocks.iter().chain(last).zip(&mut self.bits) {
-                *bits = end_bits(simd, block);
+            let blocks = blocks.iter().chain(last);
+            let bits = self.bits.iter_mut().zip(&mut self.backslashes);
+            let mut all_backslashes = 0;
+            for (block, (bits, backslashes)) in blocks.clone().zip(bits) {
+                (*bits, *backslashes) = end_bits(simd, block);
+                all_backslashes |= *backslashes;
+            }
+            if all_backslashes != 0 || begins_escaped {
+                for (block, letters) in blocks.zip(&mut self.short_escapes) {
+                    *letters = short_escape_bits(simd, block);
+                }
             }
         });
     }
 }
 
-/// The bits of a block, by the widest instructions of this processor and not by a loop that the
-/// compiler may turn into them: the shipped binary is optimized for size at the end, and takes 50
-/// times as long for that loop.
+/// The bits of the bytes that an odd number of backslashes escapes. `carry` is 1 if the byte before
+/// the block escapes its first one, and becomes 1 if the last one escapes the byte behind it.
 #[inline(always)]
-fn end_bits<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
+fn escaped_bits(backslashes: u64, carry: &mut u64) -> u64 {
+    if backslashes == 0 {
+        return std::mem::take(carry);
+    }
+    // Runs of backslashes that begin at an even place and those that begin at an odd one are told
+    // apart by the carry of an addition, which moves past each run.
+    const EVEN: u64 = 0x5555_5555_5555_5555;
+    let backslashes = backslashes & !*carry;
+    let behind = backslashes << 1 | *carry;
+    let odd_starts = backslashes & !EVEN & !behind;
+    let (run_ends, overflows) = odd_starts.overflowing_add(backslashes);
+    *carry = u64::from(overflows);
+    (EVEN ^ (run_ends << 1)) & behind
+}
+
+/// The bits of a block: all ends, and those that are backslashes. By the widest instructions of this
+/// processor and not by a loop that the compiler may turn into them: the shipped binary is optimized
+/// for size at the end, and takes 50 times as long for that loop.
+#[inline(always)]
+fn end_bits<S: Simd>(simd: S, block: &[u8; BLOCK]) -> (u64, u64) {
+    let lanes = block.chunks_exact(S::u8s::LEN).enumerate();
+    lanes.fold((0, 0), |(ends, backslashes), (number, lane)| {
+        let bytes = S::u8s::from_slice(simd, lane);
+        let quotes = bytes.simd_eq(b'"');
+        let controls = bytes.min(0x1f).simd_eq(bytes);
+        let escapes = bytes.simd_eq(b'\\').to_bitmask() << (number * S::u8s::LEN);
+        let others = (quotes | controls).to_bitmask() << (number * S::u8s::LEN);
+        (ends | others | escapes, backslashes | escapes)
+    })
+}
+
+/// The bits of the bytes that form an escape of one character behind a backslash.
+#[inline(always)]
+fn short_escape_bits<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
     let lanes = block.chunks_exact(S::u8s::LEN).enumerate();
     lanes.fold(0, |bits, (number, lane)| {
         let bytes = S::u8s::from_slice(simd, lane);
-        let quotes = bytes.simd_eq(b'"');
-        let escapes = bytes.simd_eq(b'\\');
-        let controls = bytes.min(0x1f).simd_eq(bytes);
-        bits | (quotes | escapes | controls).to_bitmask() << (number * S::u8s::LEN)
+        let is = |byte: u8| bytes.simd_eq(byte);
+        let letters = is(b'"') | is(b'\\') | is(b'b') | is(b'f') | is(b'n') | is(b'r') | is(b't');
+        bits | letters.to_bitmask() << (number * S::u8s::LEN)
     })
 }
 
@@ -126,7 +174,7 @@ mod tests {
     use super::*;
 
     fn bits_of(block: &[u8; BLOCK]) -> u64 {
-        dispatch!(Level::new(), simd => end_bits(simd, block))
+        dispatch!(Level::new(), simd => end_bits(simd, block)).0
     }
 
     #[test]
