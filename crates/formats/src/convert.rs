@@ -28,6 +28,9 @@ pub struct ConversionOptions {
     pub tools: ToolNotation,
     /// Model of the result. Default: unchanged.
     pub model: Option<String>,
+    /// Whether the reply to a request is a stream, where the path of the source says so and not its
+    /// body. Default: as in the body.
+    pub stream: Option<bool>,
     /// Id of a response, whatever the provider sends. Default: unchanged.
     pub reply_id: Option<String>,
     /// Ids that an earlier conversion replaced. The conversion restores them.

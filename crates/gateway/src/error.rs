@@ -52,9 +52,23 @@ pub(crate) fn error_format(path: &str, headers: &HeaderMap) -> Format {
         Format::GeminiInteractions
     } else if path.starts_with("/v1beta/models") || GatewayEndpoint::with_model(path).is_some() {
         Format::Gemini
-    } else if path.starts_with("/v1/models") && headers.contains_key("anthropic-version") {
+    } else if path == "/v1/chat/completions" {
+        Format::OpenaiChat
+    } else {
+        client_format(path, headers)
+    }
+}
+
+/// The format of a client where the path does not tell: models and files exist in several APIs.
+pub(crate) fn client_format(path: &str, headers: &HeaderMap) -> Format {
+    let has = |name| headers.contains_key(name);
+    if has("anthropic-version") {
         Format::Anthropic
-    } else if path.starts_with("/v1/models") && headers.contains_key("x-goog-api-client") {
+    } else if has("x-goog-api-client")
+        || has("x-goog-api-key")
+        || path.starts_with("/v1beta/")
+        || path.starts_with("/upload/")
+    {
         Format::Gemini
     } else {
         Format::OpenaiChat
@@ -81,7 +95,8 @@ pub(crate) fn bad_token() -> ApiError {
     ApiError::new(
         ApiErrorKind::Credentials,
         "invalid_api_key",
-        "missing or invalid token: use `Authorization: Bearer`, `x-api-key` or `x-foxwedge-token`",
+        "missing or invalid token: use `Authorization: Bearer`, `x-api-key`, `x-goog-api-key` or \
+         `x-foxwedge-token`",
     )
 }
 

@@ -62,13 +62,20 @@ fn response_id(path: &str) -> Option<&str> {
 
 /// The model and the method of a path of Gemini that is forwarded.
 fn gemini_method(path: &str) -> Option<(&str, &str)> {
-    let (model, method) = path.strip_prefix("/v1beta/models/")?.rsplit_once(':')?;
+    let (before, method) = path.rsplit_once(':')?;
+    let model =
+        ["/v1beta/models/", "/v1/models/"].iter().find_map(|it| before.strip_prefix(it))?;
     let is_plain = !model.is_empty() && !model.contains(['/', '%']) && model != "..";
     (is_plain && GEMINI_METHODS.contains(&method)).then_some((model, method))
 }
 
 fn is_known(path: &str) -> bool {
-    MODEL_PATHS.iter().chain(&STORAGE_PATHS).any(|known| is_under(path, known))
+    names_model(path) || STORAGE_PATHS.iter().any(|known| is_under(path, known))
+}
+
+/// Whether a path is one of OpenAI's whose requests name a model.
+fn names_model(path: &str) -> bool {
+    MODEL_PATHS.iter().any(|known| is_under(path, known))
 }
 
 fn is_under(path: &str, known: &str) -> bool {
@@ -171,7 +178,7 @@ impl BodyStream for ForwardedBody {
     }
 }
 
-/// The API that a path belongs to. Files exist in both.
+/// The API that a path belongs to. Files and batches exist in several.
 fn path_format(path: &str, headers: &HeaderMap) -> Format {
     if gemini_method(path).is_some() {
         return Format::Gemini;
@@ -179,9 +186,13 @@ fn path_format(path: &str, headers: &HeaderMap) -> Format {
     if response_id(path).is_some() {
         return Format::OpenaiResponses;
     }
-    let is_anthropic = path.starts_with("/v1/messages/")
-        || (is_under(path, "/v1/files") && headers.contains_key("anthropic-version"));
-    if is_anthropic { Format::Anthropic } else { Format::OpenaiChat }
+    if path.starts_with("/v1/messages/") {
+        return Format::Anthropic;
+    }
+    if names_model(path) {
+        return Format::OpenaiChat;
+    }
+    error::client_format(path, headers)
 }
 
 fn supports(upstream: &UpstreamConfig, format: Format) -> bool {
@@ -304,6 +315,7 @@ mod tests {
             "/v1/files/f-1/content",
             "/v1/messages/batches/b-1/results",
             "/v1beta/models/gemini-embedding-001:embedContent",
+            "/v1/models/gemini-embedding-001:batchEmbedContents",
             "/v1/responses/resp_1",
             "/v1/responses/resp_1/cancel",
             "/v1/responses/resp_1/input_items",

@@ -9,6 +9,9 @@ use crate::ordered_id::{OrderedId, push_hex};
 /// Name of the header.
 pub(crate) const NAME: &str = "x-request-id";
 
+/// Where clients of Anthropic look for it.
+pub(crate) const ANTHROPIC_NAME: &str = "request-id";
+
 const MAX_ID_BYTES: usize = 128;
 
 /// The id for a request with these headers.

@@ -12,6 +12,7 @@ use crate::{
     metrics::{self, MetricRoute},
 };
 use bytes::Bytes;
+use foxwedge_core::Format;
 use foxwedge_local::console::LocalSessions;
 use foxwedge_store::AnyStore;
 use foxwedge_upstream::{UpstreamConfig, UpstreamTransport};
@@ -213,7 +214,7 @@ async fn answer(
             error::reply(&error, format, &id)
         }
     };
-    add_headers(reply.headers_mut(), &id, allowed_origin, auth);
+    add_headers(reply.headers_mut(), &id, format, allowed_origin, auth);
     context.start_reply(reply.status(), metric_route);
     metrics.count_request(metric_route, context.summary.action);
     metrics.count_bytes(metrics::ByteDirection::In, context.bytes_in);
@@ -461,14 +462,18 @@ fn preflight(headers: &HeaderMap) -> HttpReply {
 fn add_headers(
     headers: &mut HeaderMap,
     id: &str,
+    format: Format,
     allowed_origin: Option<HeaderValue>,
     auth: AuthRequirement,
 ) {
-    const EXPOSED: &str = "x-request-id, x-foxwedge-findings, x-foxwedge-action, \
+    const EXPOSED: &str = "x-request-id, request-id, x-foxwedge-findings, x-foxwedge-action, \
                            x-foxwedge-session, x-foxwedge-run, x-foxwedge-match, \
                            x-foxwedge-compacted, x-foxwedge-losses, x-foxwedge-replayed, \
                            x-foxwedge-ignored-results, x-should-retry, retry-after";
     if let Ok(id) = HeaderValue::from_str(id) {
+        if format == Format::Anthropic {
+            headers.insert(HeaderName::from_static(request_id::ANTHROPIC_NAME), id.clone());
+        }
         headers.insert(HeaderName::from_static(request_id::NAME), id);
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

@@ -263,6 +263,9 @@ fn encode_request(
         // A bare list cannot hold a model.
         request.object = true;
     }
+    if options.stream.is_some() {
+        request.settings.stream = options.stream;
+    }
     let mut added = 0;
     if options.tools == ToolNotation::Text {
         added = text_tools::replace_tools(&mut request, &pairs, &mut losses);

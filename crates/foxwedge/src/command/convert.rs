@@ -78,6 +78,7 @@ fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
             ConvertToolMode::Text => ToolNotation::Text,
         },
         model: args.model.clone(),
+        stream: None,
         reply_id: None,
         restored_ids: renames.ids,
         renamed_tools: renames.names,

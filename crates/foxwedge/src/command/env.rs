@@ -75,8 +75,14 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
     let comments =
         |lines: &[&str]| lines.iter().map(|line| EnvLine::Comment((*line).to_owned())).collect();
     let hosts = [set("OPENAI_HOST", url), set("ANTHROPIC_HOST", url)];
+    // Google's libraries prefer the last key to the one before it.
+    let gemini = [
+        set("GOOGLE_GEMINI_BASE_URL", url),
+        set("GEMINI_API_KEY", token),
+        set("GOOGLE_API_KEY", token),
+    ];
     match client {
-        EnvClient::All => [&anthropic[..], &openai, &hosts].concat(),
+        EnvClient::All => [&anthropic[..], &openai, &gemini, &hosts].concat(),
         EnvClient::ClaudeCode => anthropic.to_vec(),
         EnvClient::Openai | EnvClient::Aider => [&openai[..], &[former]].concat(),
         EnvClient::QwenCode => {
@@ -143,9 +149,7 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
             ]);
             [&provider[..], &variable].concat()
         }
-        EnvClient::GeminiCli => {
-            vec![set("GOOGLE_GEMINI_BASE_URL", url), set("GEMINI_API_KEY", token)]
-        }
+        EnvClient::GeminiCli => gemini.to_vec(),
         EnvClient::Goose => {
             let keys = [set("OPENAI_API_KEY", token), set("ANTHROPIC_API_KEY", token)];
             [&hosts[..], &keys].concat()

@@ -162,7 +162,9 @@ fn prepare_body(
         }
     }
 
-    let reading = reread_for_route(source, &route, &model, from, format, reading)?;
+    let mut reading = reread_for_route(source, &route, &model, from, format, reading)?;
+    // Gemini's clients choose between a reply and a stream by the path.
+    reading.envelope.stream = request.endpoint.streams().or(reading.envelope.stream);
     let input = GuardInput {
         body: &body,
         reading: &reading,
@@ -192,7 +194,7 @@ fn prepare_body(
         has_results: !answered_calls.is_empty(),
     };
     Ok(RoutedRequest {
-        stream: request.endpoint.streams().or(envelope.stream).unwrap_or(false),
+        stream: envelope.stream.unwrap_or(false),
         include_usage: envelope.include_usage.unwrap_or(false) || from != Format::OpenaiChat,
         max_output: envelope.max_output,
         chain,

@@ -30,6 +30,7 @@ pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, G
         profile: Some(route.upstream.profile(to, model)),
         policy: route.guard.repair_policy(),
         model: Some(model.to_owned()),
+        stream: reading.envelope.stream.filter(|streams| *streams),
         ..ConversionOptions::default()
     };
     let converted = convert::request(reading.draft.source, from, to, &options)

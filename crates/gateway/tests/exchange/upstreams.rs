@@ -440,3 +440,27 @@ async fn no_error_of_an_upstream_shows_its_key() {
         }
     }
 }
+
+/// An upstream of any format is asked for a stream when the client asks for one.
+#[tokio::test]
+async fn a_stream_is_requested_for_every_client_that_wants_one() {
+    use GatewayEndpoint::{Chat, GenerateContent, Messages, Responses, StreamGenerateContent};
+    let endpoints = [
+        (Chat, true),
+        (Responses, true),
+        (Messages, true),
+        (StreamGenerateContent, true),
+        (GenerateContent, false),
+    ];
+    for (endpoint, streams) in endpoints {
+        for kind in ["openai-compatible", "openai", "anthropic", "gemini"] {
+            let provider = CloudProvider::start(vec![CannedReply::json(400, "{}")]).await;
+            let engine = engine(&upstream(&provider, kind, "attempts = 1", "")).await;
+            ask(&engine, endpoint, &hello(endpoint)).await;
+            let request = provider.next().await;
+            let wanted = request.path.contains(":streamGenerateContent")
+                || request.body["stream"] == json!(true);
+            assert_eq!(wanted, streams, "{} on {kind}: {}", endpoint.name(), request.body);
+        }
+    }
+}

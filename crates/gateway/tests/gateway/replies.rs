@@ -20,6 +20,8 @@ async fn an_error_has_the_format_of_the_clients_provider() {
     let server = Server::start_default().await;
     let websocket = format!("{}upgrade: websocket\r\n", key());
     let gemini = "/v1beta/models/nothing:generateContent";
+    let google = format!("{}x-goog-api-client: google-genai-sdk/3.1.0\r\n", key());
+    let anthropic_key = format!("{}anthropic-version: 2023-06-01\r\n", key());
     let table = [
         (get("/v1/responses", &websocket), 426, "/error/code", "websocket_unsupported"),
         (get(gemini, &key()), 405, "/error/status", "NOT_FOUND"),
@@ -31,6 +33,10 @@ async fn an_error_has_the_format_of_the_clients_provider() {
         (get("/v1/messages", ""), 401, "/error/type", "authentication_error"),
         (get("/v1/models", ""), 401, "/error/code", "invalid_api_key"),
         (get("/nothing", &key()), 404, "/error/code", "not_found"),
+        (get("/v1beta/cachedContents", &key()), 404, "/error/status", "NOT_FOUND"),
+        (get("/v1/skills", &google), 404, "/error/status", "NOT_FOUND"),
+        (get("/v1/skills", &anthropic_key), 404, "/error/type", "not_found_error"),
+        (get("/v1/files", &google), 404, "/error/status", "NOT_FOUND"),
         (get("/v1/models/nothing", &key()), 404, "/error/code", "model_not_found"),
     ];
     for (request, status, place, expected) in table {
@@ -42,6 +48,7 @@ async fn an_error_has_the_format_of_the_clients_provider() {
     let anthropic = send(server.address, get("/v1/messages", "x-request-id: r-1\r\n")).await;
     assert_eq!(anthropic.json()["type"], "error");
     assert_eq!(anthropic.json()["request_id"], "r-1");
+    assert_eq!(anthropic.header("request-id"), "r-1");
     assert_eq!(anthropic.header("www-authenticate"), "bearer");
     server.end().await;
 }
