@@ -63,8 +63,7 @@ fn response_id(path: &str) -> Option<&str> {
 /// The model and the method of a path of Gemini that is forwarded.
 fn gemini_method(path: &str) -> Option<(&str, &str)> {
     let (before, method) = path.rsplit_once(':')?;
-    let model =
-        ["/v1beta/models/", "/v1/models/"].iter().find_map(|it| before.strip_prefix(it))?;
+    let model = ["/v1beta/models/", "/v1/models/"].iter().find_map(|it| before.strip_prefix(it))?;
     let is_plain = !model.is_empty() && !model.contains(['/', '%']) && model != "..";
     (is_plain && GEMINI_METHODS.contains(&method)).then_some((model, method))
 }
