@@ -29,6 +29,8 @@ pub struct RequestEnvelope<'a> {
     pub prompt: bool,
     /// Anthropic: the request continues a thread of messages stored on the server.
     pub thread: bool,
+    /// Gemini: the beginning of the conversation is cached on the server.
+    pub cached_content: bool,
     /// Whether the provider stores the response.
     pub store: Option<bool>,
     /// Responses: whether the response is generated in the background.
@@ -49,8 +51,8 @@ pub struct RequestEnvelope<'a> {
     pub tools: bool,
     /// Span of the instructions that stand beside the messages.
     pub instructions: Option<Span>,
-    /// Responses and Interactions: span of the input that replaces the message list: a string with
-    /// its quotes, or one piece of content.
+    /// Responses, Gemini and Interactions: span of the input that replaces the message list: a string
+    /// with its quotes, or one piece of content.
     pub input: Option<Span>,
 }
 
@@ -106,6 +108,9 @@ impl<'a> RequestEnvelope<'a> {
             b"thread" => {
                 let value = scan.skip()?;
                 self.thread = field_text(source, value, "type").as_deref() == Some("continue");
+            }
+            b"cachedContent" | b"cached_content" if format == Format::Gemini => {
+                self.cached_content = read_non_empty(scan, source)?.is_some();
             }
             b"store" => self.store = read_flag(scan)?,
             b"background" => self.background = read_flag(scan)?,
@@ -177,9 +182,9 @@ pub(crate) fn list_key(format: Format) -> &'static str {
 /// Whether a value of this shape may replace the message list.
 pub(crate) fn is_single_input(format: Format, shape: JsonShape) -> bool {
     match format {
-        Format::OpenaiResponses => shape == JsonShape::String,
+        Format::OpenaiResponses | Format::Gemini => shape == JsonShape::String,
         Format::GeminiInteractions => matches!(shape, JsonShape::String | JsonShape::Object),
-        Format::OpenaiChat | Format::Anthropic | Format::Gemini | Format::Bedrock => false,
+        Format::OpenaiChat | Format::Anthropic | Format::Bedrock => false,
     }
 }
 
@@ -386,6 +391,19 @@ mod tests {
         assert_eq!(found, expected);
         let instructions = found.instructions.map(|span| span.of(source));
         assert_eq!(instructions, Some(r#""be brief""#));
+    }
+
+    #[test]
+    fn reads_a_gemini_envelope() {
+        let source = r#"{"contents":[],"cachedContent":"cachedContents/1",
+            "generationConfig":{"maxOutputTokens":5}}"#;
+        let found = read_both_ways(source, Format::Gemini);
+        let expected = RequestEnvelope {
+            cached_content: true,
+            max_output: Some(5),
+            ..RequestEnvelope::default()
+        };
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -267,6 +267,14 @@ fn refuse_stateful(reading: &OutlinedDocument<'_>, from: Format) -> Result<(), A
         return Err(ApiError::new(ApiErrorKind::NotFound, "interaction_not_found", message)
             .at("previous_interaction_id"));
     }
+    if envelope.cached_content {
+        let message = "the cached content is not known to this model's upstream: send what it holds \
+                       in `systemInstruction` and `contents`";
+        let kind = ApiErrorKind::InvalidRequest;
+        return Err(
+            ApiError::new(kind, "cached_content_unsupported", message).at("cachedContent")
+        );
+    }
     if let Some(id) = &envelope.conversation {
         let message = format!("Conversation with id '{}' not found.", shorten_name(id));
         return Err(ApiError::new(ApiErrorKind::NotFound, "conversation_not_found", message)

@@ -142,6 +142,12 @@ async fn server_side_state_is_refused_and_never_repaired() {
             json!({"model": "m", "previous_response_id": "resp_1"}),
             "previous_response_not_found",
         ),
+        (
+            GatewayEndpoint::GenerateContent,
+            json!({"model": "m", "cachedContent": "cachedContents/1",
+                   "contents": [{"role": "user", "parts": [{"text": "hi"}]}]}),
+            "cached_content_unsupported",
+        ),
     ];
     for (endpoint, body, code) in table {
         let reply = ask(&engine, endpoint, &body).await;
