@@ -9,6 +9,7 @@
 
 mod json_text;
 pub(crate) mod media;
+mod error_code;
 mod reply;
 mod loss;
 mod call_ids;
@@ -30,6 +31,8 @@ use foxwedge_core::{CallFamily, Format};
 pub(crate) use call_ids::CallIds;
 pub use call_ids::IdentifierReplacement;
 pub use call_pairs::{CallPairs, PartIndex};
+pub(crate) use error_code::OpenaiErrorFields;
+pub use error_code::ProviderErrorCode;
 pub use json_text::JsonText;
 pub use loss::{Loss, LossKind, LossLocation};
 pub use media::{MediaKind, MediaPart, MediaSource};

@@ -229,6 +229,11 @@ fn inspect_field(
             score.single_input = true;
             score.vote(Format::GeminiInteractions, Likely, "one piece of content as `input`");
         }
+        // Google accepts one content in place of the list.
+        b"contents" if field_value(source, value, "parts").is_some() => {
+            score.list = Some(score.list.map_or(CONTENTS_LIST, |known| known.min(CONTENTS_LIST)));
+            score.vote(Format::Gemini, Likely, "one content as `contents`");
+        }
         b"previous_interaction_id" | b"continuation_token" => {
             score.vote(Format::GeminiInteractions, Certain, "a field of Interactions");
         }
@@ -259,7 +264,12 @@ fn inspect_field(
                 score.vote(Format::GeminiInteractions, Likely, "a field of Interactions");
             }
         }
-        b"tools" if shape == JsonShape::Array => inspect_tools(source, value, score),
+        b"tools" if shape == JsonShape::Array => {
+            for tool in array_elements(source, value).into_iter().take(4) {
+                inspect_tool(source, tool, score);
+            }
+        }
+        b"tools" if shape == JsonShape::Object => inspect_tool(source, value, score),
         b"system" | b"stop_sequences" | b"top_k" => {
             score.vote(Format::Anthropic, Likely, "a field of Anthropic requests");
         }
@@ -279,27 +289,18 @@ fn inspect_field(
     Ok(())
 }
 
-/// Votes by how tools are declared.
-fn inspect_tools(source: &str, list: Span, score: &mut DetectionScore) {
-    for tool in array_elements(source, list).into_iter().take(4) {
-        let has = |key| field_value(source, tool, key).is_some();
-        if has("function") || has("custom") {
-            score.vote(Format::OpenaiChat, DetectionConfidence::Certain, "tools of chat requests");
-        } else if has("input_schema") {
-            score.vote(
-                Format::Anthropic,
-                DetectionConfidence::Certain,
-                "tools with an `input_schema`",
-            );
-        } else if has("functionDeclarations") || has("function_declarations") {
-            score.vote(Format::Gemini, DetectionConfidence::Certain, "declarations of functions");
-        } else if has_google_type(source, tool) {
-            score.vote(
-                Format::GeminiInteractions,
-                DetectionConfidence::Certain,
-                "tools of Interactions",
-            );
-        }
+/// Votes by how a tool is declared.
+fn inspect_tool(source: &str, tool: Span, score: &mut DetectionScore) {
+    use DetectionConfidence::Certain;
+    let has = |key| field_value(source, tool, key).is_some();
+    if has("function") || has("custom") {
+        score.vote(Format::OpenaiChat, Certain, "tools of chat requests");
+    } else if has("input_schema") {
+        score.vote(Format::Anthropic, Certain, "tools with an `input_schema`");
+    } else if has("functionDeclarations") || has("function_declarations") {
+        score.vote(Format::Gemini, Certain, "declarations of functions");
+    } else if has_google_type(source, tool) {
+        score.vote(Format::GeminiInteractions, Certain, "tools of Interactions");
     }
 }
 

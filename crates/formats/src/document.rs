@@ -18,8 +18,8 @@ use foxwedge_json::{
 pub struct DocumentFrame {
     /// The whole document.
     pub document: Span,
-    /// The list with its brackets. `None` if a string replaces it, or if what the server stores is
-    /// the whole input.
+    /// The list with its brackets, or the only message if it stands in place of the list. `None` if
+    /// a string replaces it, or if what the server stores is the whole input.
     pub list: Option<Span>,
     /// The document is an object around the list.
     pub object: bool,
@@ -108,6 +108,19 @@ fn read_list<'a>(
     Ok(span)
 }
 
+/// Reads the content that Google accepts in place of a list of contents.
+fn read_only_content<'a>(
+    scan: &mut JsonScanner<'a>,
+    reader: &mut OutlineReader<'a>,
+    place: &mut Option<usize>,
+) -> ScanResult<Span> {
+    *place = Some(0);
+    let start = scan.position();
+    gemini::read_message(scan, reader)?;
+    *place = None;
+    Ok(Span::new(start, scan.position()))
+}
+
 fn read_request<'a>(
     scan: &mut JsonScanner<'a>,
     reader: &mut OutlineReader<'a>,
@@ -123,6 +136,9 @@ fn read_request<'a>(
             unique.check(scan, LIST_BIT, key)?;
             found = Some(match scan.shape()? {
                 JsonShape::Array => Some(read_list(scan, reader, format, place)?),
+                JsonShape::Object if format == Format::Gemini => {
+                    Some(read_only_content(scan, reader, place)?)
+                }
                 shape if is_single_input(format, shape) => {
                     envelope.input = Some(scan.skip()?);
                     None

@@ -14,9 +14,9 @@ pub use crate::conversation::{
     CallPairs, ContentPart, FormatSetting, IdentifierReplacement, JsonText, Loss, LossKind,
     LossLocation, MediaKind, MediaPart, MediaSource, ModelHistory, ModelMessage, ModelPart,
     ModelReply, ModelRequest, ModelResponse, ModelRole, PartIndex, PartNotes, PartOrigin,
-    PartPlacement, ProviderError, ProviderErrorKind, ReasoningPart, ReasoningSignature,
-    RequestSettings, ResponseShape, StopReason, TextCitation, ThinkingSetting, TokenUsage,
-    ToolCallPart, ToolChoice, ToolDeclaration, ToolInput, ToolResultPart, UnknownPart,
+    PartPlacement, ProviderError, ProviderErrorCode, ProviderErrorKind, ReasoningPart,
+    ReasoningSignature, RequestSettings, ResponseShape, StopReason, TextCitation, ThinkingSetting,
+    TokenUsage, ToolCallPart, ToolChoice, ToolDeclaration, ToolInput, ToolResultPart, UnknownPart,
     response::EncodedReply,
 };
 pub use decode::{decode, decode_message, decode_request};

@@ -183,8 +183,28 @@ fn switch_off_thinking<'c>(source: &str, document: Span, format: Format) -> Fiel
     }
 }
 
-/// Writes the list with its brackets, in the spacing of the original.
+/// Writes the list with its brackets, in the spacing of the original. A message in place of the list
+/// gets brackets unless it is still the only one.
 fn write_list<'a>(
+    out: &mut SpliceWriter<'_>,
+    draft: &Draft<'a>,
+    list: Span,
+    messages: &[RepairedMessage<'a>],
+) {
+    let is_list = list.of(draft.source).starts_with('[');
+    match messages {
+        _ if is_list => write_elements(out, draft, list, messages),
+        [only] => write_message(out, draft, only),
+        _ => {
+            out.text("[");
+            write_elements(out, draft, list, messages);
+            out.text("]");
+        }
+    }
+}
+
+/// Writes the messages, and what stands around and between them.
+fn write_elements<'a>(
     out: &mut SpliceWriter<'_>,
     draft: &Draft<'a>,
     list: Span,
@@ -210,13 +230,19 @@ fn write_list<'a>(
             }
         }
         previous = Some(message.origin());
-        match message.origin().filter(|_| !message.is_touched()).and_then(|at| originals.get(at)) {
-            Some(original) => out.copy(original.span),
-            None => write_slot(out, draft, message),
-        }
+        write_message(out, draft, message);
     }
     let end = originals.last().map_or(list.end - 1, |last| last.span.end);
     out.copy(Span { start: end, end: list.end });
+}
+
+/// Writes one message of the list.
+fn write_message<'a>(out: &mut SpliceWriter<'_>, draft: &Draft<'a>, message: &RepairedMessage<'a>) {
+    let original = message.origin().filter(|_| !message.is_touched());
+    match original.and_then(|at| draft.messages.get(at)) {
+        Some(original) => out.copy(original.span),
+        None => write_slot(out, draft, message),
+    }
 }
 
 /// Writes one message of a repaired history.

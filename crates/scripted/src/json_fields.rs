@@ -12,6 +12,15 @@ pub(crate) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
+/// The list under a key, or the only element that stands in its place, as Gemini accepts it. Empty if
+/// there is neither.
+pub(crate) fn one_or_more<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    match value.get(key) {
+        Some(only @ Value::Object(_)) => std::slice::from_ref(only),
+        Some(_) | None => list(value, key),
+    }
+}
+
 /// The value under a key, if it is present and not null.
 pub(crate) fn non_null<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     value.get(key).filter(|value| !value.is_null())

@@ -11,7 +11,7 @@ use foxwedge_core::{
 };
 use serde_json::Value;
 
-use crate::{Random, damaged_history, results_beside_calls, spelled};
+use crate::{Random, damaged_history, results_beside_calls, spell_single_objects, spelled};
 
 mod judge;
 mod least;
@@ -114,7 +114,8 @@ impl LawCase {
     /// Generates the document of this case.
     pub fn document(&self) -> String {
         let mut random = Random::new(self.seed);
-        let value: Value = damaged_history(&mut random, self.wire.name(), self.size);
+        let mut value: Value = damaged_history(&mut random, self.wire.name(), self.size);
+        spell_single_objects(&mut random, self.wire.name(), &mut value);
         let text = spelled(&mut random, &value);
         // A lone surrogate, as left by a cut in the middle of an emoji.
         if random.chance(4) {

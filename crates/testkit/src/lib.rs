@@ -28,7 +28,7 @@ pub use foxwedge_formats::AiSdkList;
 pub use generate::{
     PLACEHOLDERS, SessionFile, accepted_history, answer, damage_list, damaged_history, history,
     long, message_list, move_list_results, results_beside_calls, session_file, sound_history,
-    spell_as_version_4, spelled,
+    spell_as_version_4, spell_single_objects, spelled,
 };
 pub use mutate::mutate;
 pub use mutate_sessions::{mutated_rows, mutated_session};

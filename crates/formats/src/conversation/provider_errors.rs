@@ -9,7 +9,10 @@ use std::borrow::Cow;
 
 use foxwedge_core::{Format, is_context_overflow};
 
-use super::{JsonText, ProviderError, ProviderErrorKind, decode::read_text};
+use super::{
+    JsonText, OpenaiErrorFields, ProviderError, ProviderErrorCode, ProviderErrorKind,
+    decode::read_text,
+};
 pub(crate) use error_names::CONTEXT_OVERFLOW;
 use error_names::{ErrorNameRow, ErrorNameUse, name_table};
 use foxwedge_json::{JsonObject, JsonValue, escape_into};
@@ -32,13 +35,19 @@ pub(crate) fn read<'a>(format: Format, error: &JsonObject<'_, 'a>) -> ProviderEr
         .find_map(|name| error_kind(format, &name))
         .or_else(|| kind_of_status(error.count("code")?))
         .unwrap_or(ProviderErrorKind::Server);
+    let name = names().next().or_else(|| Some(error.get("code")?.number()?.into()));
+    let code = name.map(JsonText::from).map(|name| match format {
+        Format::OpenaiChat | Format::OpenaiResponses => {
+            ProviderErrorCode::of_openai(name, OpenaiErrorFields::read(error))
+        }
+        Format::Anthropic | Format::Gemini | Format::GeminiInteractions | Format::Bedrock => {
+            name.into()
+        }
+    });
     recognize_overflow(ProviderError {
         kind,
         message: read_text(error.get_any(&["message", "Message"])).unwrap_or_default(),
-        code: names()
-            .next()
-            .or_else(|| Some(error.get("code")?.number()?.into()))
-            .map(JsonText::from),
+        code,
     })
 }
 
@@ -76,7 +85,7 @@ pub(crate) fn read_named<'a>(
     let parsed = read(format, error);
     recognize_overflow(ProviderError {
         kind: error_kind(format, &code).unwrap_or(parsed.kind),
-        code: Some(code),
+        code: Some(code.into()),
         ..parsed
     })
 }
@@ -97,18 +106,7 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
     error.message.write_unquoted(out);
     out.push_str("\",\"");
     match format {
-        Format::OpenaiChat | Format::OpenaiResponses => {
-            out.push_str("type\":\"");
-            out.push_str(name);
-            out.push_str("\",\"param\":null,\"code\":");
-            match &error.code {
-                _ if error.kind == ProviderErrorKind::ContextOverflow => {
-                    JsonText::from(CONTEXT_OVERFLOW).write(out);
-                }
-                Some(code) if **code != *name => code.write(out),
-                _ => out.push_str("null"),
-            }
-        }
+        Format::OpenaiChat | Format::OpenaiResponses => write_openai_fields(name, error, out),
         Format::Anthropic => {
             out.push_str("type\":\"");
             out.push_str(name);
@@ -128,6 +126,28 @@ pub(crate) fn write(format: Format, error: &ProviderError<'_>, out: &mut String)
     out.push_str(tail);
 }
 
+/// Appends the type, the parameter and the code of an error. An error of the other format of OpenAI
+/// keeps its own, because programs compare them.
+fn write_openai_fields(name: &str, error: &ProviderError<'_>, out: &mut String) {
+    let fields = error.code.as_ref().and_then(ProviderErrorCode::openai);
+    out.push_str("type\":");
+    match fields.and_then(|fields| fields.kind.as_deref()) {
+        Some(kind) => out.push_str(kind),
+        None => JsonText::from(name).write(out),
+    }
+    out.push_str(",\"param\":");
+    out.push_str(fields.and_then(|fields| fields.param.as_deref()).unwrap_or("null"));
+    out.push_str(",\"code\":");
+    match (&error.code, fields) {
+        _ if error.kind == ProviderErrorKind::ContextOverflow => {
+            JsonText::from(CONTEXT_OVERFLOW).write(out);
+        }
+        (_, Some(fields)) => out.push_str(fields.code.as_deref().unwrap_or("null")),
+        (Some(code), None) if **code != *name => code.name().write(out),
+        (_, None) => out.push_str("null"),
+    }
+}
+
 /// Clients of Anthropic recognize a conversation that is too long by this beginning.
 fn write_overflow_prefix(message: &str, out: &mut String) {
     const PREFIX: &str = "prompt is too long";
@@ -141,7 +161,7 @@ fn write_overflow_prefix(message: &str, out: &mut String) {
 /// A format's name for the error.
 pub(crate) fn error_name(format: Format, error: &ProviderError<'_>) -> &'static str {
     let table = name_table(format);
-    let own = |code: &JsonText<'_>| {
+    let own = |code: &ProviderErrorCode<'_>| {
         let same = |row: &&ErrorNameRow| {
             **code == *row.0 && row.1 == error.kind && row.2 == ErrorNameUse::Primary
         };
@@ -192,7 +212,7 @@ pub(crate) fn http_status(format: Format, kind: ProviderErrorKind) -> u16 {
 
 /// Whether the provider's error name is more specific than the format's.
 fn loses_name(format: Format, error: &ProviderError<'_>) -> bool {
-    let plain = |code: &JsonText<'_>| {
+    let plain = |code: &ProviderErrorCode<'_>| {
         let is_plain =
             |format, row: &ErrorNameRow| is_name(format, row, code) && row.1 == error.kind;
         Format::ALL

@@ -2,7 +2,7 @@
 
 use foxwedge_core::Format;
 
-use super::{JsonText, ModelPart};
+use super::{JsonText, ModelPart, ProviderErrorCode};
 
 /// One model response.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,23 +46,6 @@ pub enum StopReason<'a> {
     Other(JsonText<'a>),
 }
 
-impl StopReason<'_> {
-    /// Whether the reply was cut short, so that its last call may have lost arguments.
-    pub fn is_cut_short(&self) -> bool {
-        match self {
-            StopReason::Length
-            | StopReason::ContextFull
-            | StopReason::Refusal
-            | StopReason::MalformedCall => true,
-            StopReason::End
-            | StopReason::ToolCalls
-            | StopReason::Sequence(_)
-            | StopReason::Pause
-            | StopReason::Other(_) => false,
-        }
-    }
-}
-
 /// Token usage of a response. A count that the format does not report is `None`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TokenUsage {
@@ -102,7 +85,7 @@ pub struct ProviderError<'a> {
     /// The provider's message.
     pub message: JsonText<'a>,
     /// The provider's error code, unchanged.
-    pub code: Option<JsonText<'a>>,
+    pub code: Option<ProviderErrorCode<'a>>,
 }
 
 /// Kind of a provider error.

@@ -66,6 +66,37 @@ pub(crate) fn loss_note(format: Format, stop: &StopReason<'_>) -> Option<String>
     }
 }
 
+impl StopReason<'_> {
+    /// Whether the reply was cut short, so that its last call may have lost arguments.
+    pub fn is_cut_short(&self) -> bool {
+        match meaning_of(self) {
+            StopMeaning::Length
+            | StopMeaning::ContextFull
+            | StopMeaning::Refusal
+            | StopMeaning::MalformedCall => true,
+            StopMeaning::End
+            | StopMeaning::ToolCalls
+            | StopMeaning::Sequence
+            | StopMeaning::Pause => false,
+        }
+    }
+}
+
+/// The stop reason of a reply whose last call is incomplete, and what it loses. An unknown reason,
+/// such as `abort`, would become that of a complete reply, and the client would run half a call.
+pub(crate) fn of_incomplete_call(stop: StopReason<'_>) -> (StopReason<'_>, Option<String>) {
+    match &stop {
+        StopReason::Other(reason) if !stop.is_cut_short() => {
+            let note = format!(
+                "the stop reason `{reason}` becomes that of the token limit, because a call is \
+                 incomplete"
+            );
+            (StopReason::Length, Some(note))
+        }
+        _ => (stop, None),
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StopMeaning {
     End,
@@ -134,8 +165,11 @@ enum StopWordUse {
 
 type StopWordRow = (Format, &'static str, StopWordUse, StopMeaning);
 
-const STOP_WORDS: [StopWordRow; 53] = [
+const STOP_WORDS: [StopWordRow; 55] = [
     (OpenaiChat, "stop", StopWordUse::Plain, StopMeaning::End),
+    // Together AI, and TGI.
+    (OpenaiChat, "eos", StopWordUse::Alias, StopMeaning::End),
+    (OpenaiChat, "eos_token", StopWordUse::Alias, StopMeaning::End),
     (OpenaiChat, "tool_calls", StopWordUse::Plain, StopMeaning::ToolCalls),
     (OpenaiChat, "function_call", StopWordUse::Alias, StopMeaning::ToolCalls),
     (OpenaiChat, "length", StopWordUse::Plain, StopMeaning::Length),

@@ -6,7 +6,7 @@ use super::{ConversionOptions, tool_names};
 use crate::{
     error::ReadError,
     model::{
-        ContentPart, IdentifierReplacement, JsonText, Loss, ModelResponse, StopReason,
+        ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, ModelResponse, StopReason,
         decode_reply, encode_reply,
     },
     stream::free_text,
@@ -36,7 +36,9 @@ pub fn response(
     options: &ConversionOptions,
 ) -> Result<ConvertedResponse, ReadError> {
     let decoded = decode_reply(source, from)?;
-    let stays = from == to && stays_unchanged(&decoded.outcome, options);
+    // A stop reason that is no word of the format is written as the format has it.
+    let keeps_stop = decoded.losses.iter().all(|loss| loss.kind != LossKind::StopReason);
+    let stays = from == to && keeps_stop && stays_unchanged(&decoded.outcome, options);
     let mut converted = decoded_response(decoded.outcome, to, options);
     if stays && converted.renamed.is_empty() {
         return Ok(ConvertedResponse { body: source.to_owned(), losses: Vec::new(), ..converted });

@@ -1,15 +1,17 @@
 //! Requests in hand-written documents. The property tests are elsewhere, on generated documents.
 
 mod compose;
+mod incomplete_calls;
 mod losses;
+mod single_objects;
 
 use foxwedge_core::Format;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    model::{CallPairs, ContentPart, PartIndex, decode_reply},
-    stream::{StreamOptions, write_stream},
+    model::{CallPairs, ContentPart, LossKind, ModelResponse, PartIndex, decode_reply},
+    stream::{StreamConverter, StreamOptions, collect, write_stream},
 };
 
 fn converted(source: &Value, from: Format, to: Format) -> (Value, ConvertedRequest) {

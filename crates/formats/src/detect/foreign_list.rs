@@ -71,39 +71,44 @@ pub(super) struct PartSigns {
 /// Reads the parts of a message.
 pub(super) fn inspect_parts(scan: &mut JsonScanner<'_>, source: &str) -> ScanResult<PartSigns> {
     let mut signs = PartSigns::default();
-    if scan.shape()? != JsonShape::Array {
-        scan.skip()?;
-        return Ok(signs);
-    }
-    scan.array(|scan, _| {
-        if scan.shape()? != JsonShape::Object {
-            return scan.skip().map(drop);
+    match scan.shape()? {
+        JsonShape::Array => {
+            scan.array(|scan, _| match scan.shape()? {
+                JsonShape::Object => inspect_part(scan, source, &mut signs),
+                _ => scan.skip().map(drop),
+            })?;
         }
-        let mut has_content = false;
-        let mut is_tool_part = false;
-        scan.object(|scan, key, _| {
-            let value = scan.skip()?;
-            match key {
-                b"part_kind" => {
-                    signs.typed = true;
-                    signs.library = Some(ForeignList::PydanticAi);
-                }
-                b"type" => {
-                    signs.typed = true;
-                    let kind = string_value(source, value);
-                    is_tool_part = matches!(&*kind, "tool_call" | "tool_call_response");
-                }
-                b"content" => has_content = true,
-                key => signs.known |= is_gemini_field(key),
+        // Google accepts a single part in place of the list.
+        JsonShape::Object => inspect_part(scan, source, &mut signs)?,
+        _ => drop(scan.skip()?),
+    }
+    Ok(signs)
+}
+
+fn inspect_part(scan: &mut JsonScanner<'_>, source: &str, signs: &mut PartSigns) -> ScanResult<()> {
+    let mut has_content = false;
+    let mut is_tool_part = false;
+    scan.object(|scan, key, _| {
+        let value = scan.skip()?;
+        match key {
+            b"part_kind" => {
+                signs.typed = true;
+                signs.library = Some(ForeignList::PydanticAi);
             }
-            Ok(())
-        })?;
-        if signs.library.is_none() && signs.typed && (has_content || is_tool_part) {
-            signs.library = Some(ForeignList::OpenTelemetry);
+            b"type" => {
+                signs.typed = true;
+                let kind = string_value(source, value);
+                is_tool_part = matches!(&*kind, "tool_call" | "tool_call_response");
+            }
+            b"content" => has_content = true,
+            key => signs.known |= is_gemini_field(key),
         }
         Ok(())
     })?;
-    Ok(signs)
+    if signs.library.is_none() && signs.typed && (has_content || is_tool_part) {
+        signs.library = Some(ForeignList::OpenTelemetry);
+    }
+    Ok(())
 }
 
 /// Whether a field is content in a part of Gemini.

@@ -43,6 +43,30 @@ pub(crate) fn write_url_citation(
     write_string(line, citation.url.as_ref(), "");
 }
 
+/// Appends an event with JSON data. Escapes the line ends that only some readers take for such:
+/// Google's library for Python splits a stream with `str.splitlines`. In JSON they are always inside
+/// a string.
+pub(crate) fn write_frame(out: &mut Vec<u8>, frame: &str) {
+    let mut rest = frame.as_bytes();
+    let mut from = 0;
+    while let Some(at) = memchr::memchr2(0xc2, 0xe2, rest.get(from..).unwrap_or_default()) {
+        let (head, tail) = rest.split_at(from + at);
+        let (escape, behind): (&[u8], _) = match tail {
+            [0xc2, 0x85, behind @ ..] => (b"\\u0085", behind),
+            [0xe2, 0x80, 0xa8, behind @ ..] => (b"\\u2028", behind),
+            [0xe2, 0x80, 0xa9, behind @ ..] => (b"\\u2029", behind),
+            _ => {
+                from += at + 1;
+                continue;
+            }
+        };
+        out.extend_from_slice(head);
+        out.extend_from_slice(escape);
+        (rest, from) = (behind, 0);
+    }
+    out.extend_from_slice(rest);
+}
+
 /// Number of characters in the inside of a JSON string.
 pub(crate) fn count_characters(raw: &str) -> u64 {
     let mut count = raw.chars().count();
@@ -81,6 +105,22 @@ mod tests {
             &mut String::new(),
         );
         assert_eq!(line, r#"a\\\"b\\n\\u00e9"#);
+    }
+
+    #[test]
+    fn line_ends_of_some_readers_are_escaped_in_frames() {
+        let table = [
+            ("", ""),
+            ("data: {\"a\":\"é — “plain” ©\"}\n\n", "data: {\"a\":\"é — “plain” ©\"}\n\n"),
+            ("\u{2028}", r"\u2028"),
+            ("a\u{85}b\u{2028}\u{2029}—c\u{2027}", "a\\u0085b\\u2028\\u2029—c\u{2027}"),
+            ("\\\\\u{2029}", r"\\\u2029"),
+        ];
+        for (frame, expected) in table {
+            let mut out = b"before ".to_vec();
+            write_frame(&mut out, frame);
+            assert_eq!(String::from_utf8_lossy(&out), format!("before {expected}"));
+        }
     }
 
     #[test]

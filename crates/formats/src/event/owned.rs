@@ -1,7 +1,7 @@
 //! Owned copies of events, which outlive the bytes they were read from.
 
 use crate::{
-    conversation::{JsonText, ProviderError, StopReason, TextCitation},
+    conversation::{JsonText, ProviderError, ProviderErrorCode, StopReason, TextCitation},
     event::{BlockDelta, BlockStart},
 };
 
@@ -61,6 +61,6 @@ pub(crate) fn owned_error(error: &ProviderError<'_>) -> ProviderError<'static> {
     ProviderError {
         kind: error.kind,
         message: error.message.to_static(),
-        code: error.code.as_ref().map(JsonText::to_static),
+        code: error.code.as_ref().map(ProviderErrorCode::to_static),
     }
 }

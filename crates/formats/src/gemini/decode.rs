@@ -7,7 +7,8 @@ use crate::conversation::{
     ContentPart, JsonText, MediaKind, MediaPart, MediaSource, ModelMessage, ModelPart, ModelRole,
     PartNotes, ReasoningSignature, ToolCallPart, ToolResultPart,
     decode::{
-        BlockDecodeFormat, read_arguments, read_content, read_role, read_text, reasoning_part,
+        BlockDecodeFormat, read_arguments, read_content, read_object, read_role, read_text,
+        reasoning_part,
     },
 };
 use foxwedge_json::{JsonObject, JsonValue};
@@ -49,8 +50,16 @@ pub(crate) fn read_message<'a>(content: &JsonObject<'_, 'a>) -> Option<ModelMess
     if let Some(text) = parts.filter(|parts| parts.text().is_some()) {
         text.mark_odd();
     }
-    let parts = read_content(parts, &DECODE_FORMAT);
+    let parts = read_parts(parts);
     Some(ModelMessage::read(role, parts, WIRE, content.others(&["role", "parts"])))
+}
+
+/// Reads a list of parts, or the single part that Google accepts in its place.
+pub(crate) fn read_parts<'a>(parts: Option<JsonValue<'_, 'a>>) -> Vec<ModelPart<'a>> {
+    match parts.and_then(JsonValue::object) {
+        Some(part) => vec![read_object(&part, &DECODE_FORMAT)],
+        None => read_content(parts, &DECODE_FORMAT),
+    }
 }
 
 pub(crate) fn read_part<'a>(part: &JsonObject<'_, 'a>) -> Option<ContentPart<'a>> {
@@ -118,7 +127,7 @@ fn read_tool_result<'a>(result: &JsonObject<'_, 'a>) -> Option<ToolResultPart<'a
         error = failed;
     }
     // Newer tool results carry images and files in separate parts.
-    parts.extend(read_content(result.get("parts"), &DECODE_FORMAT));
+    parts.extend(read_parts(result.get("parts")));
     let (id, name) = (result.non_empty_text("id"), result.non_empty_text("name"));
     Some(ToolResultPart { id, name, family: CallFamily::Function, parts, error })
 }

@@ -52,6 +52,11 @@ pub(crate) fn read_message<'a>(
                         })?;
                         ContentShape::List
                     }
+                    // Google accepts a single part in place of the list.
+                    JsonShape::Object => {
+                        read_part(scan, reader)?;
+                        ContentShape::List
+                    }
                     JsonShape::Null => scan.skip().map(|_| ContentShape::Null)?,
                     _ => return scan.fail("`parts` is not a list"),
                 };

@@ -88,7 +88,11 @@ fn extra_media(source: &str, part: Span) -> Vec<Span> {
     let key = existing_key(source, part, "functionResponse", "function_response");
     let parts =
         field_value(source, part, key).and_then(|answer| field_value(source, answer, "parts"));
-    parts.map(|parts| array_elements(source, parts)).unwrap_or_default()
+    match parts {
+        Some(part) if part.of(source).starts_with('{') => vec![part],
+        Some(parts) => array_elements(source, parts),
+        None => Vec::new(),
+    }
 }
 
 /// A Gemini tool result is one object, quoted as a whole.

@@ -12,7 +12,7 @@ use crate::conversation::{
         tools::{self, provider_tool},
     },
 };
-use foxwedge_json::JsonValue;
+use foxwedge_json::{JsonShape, JsonValue};
 
 const GENERATION: &str = "generationConfig";
 const TOOLS: &str = "toolConfig";
@@ -24,10 +24,8 @@ pub(crate) fn read<'a>(fields: &mut RequestFields<'_, 'a>, settings: &mut Reques
         read_generation(&mut inner, settings);
         inner.collect_remaining(WIRE, GENERATION, &mut settings.others);
     }
-    let list = |value: JsonValue<'_, 'a>| {
-        value.is_list().then(|| value.list().flat_map(read_tools).collect())
-    };
-    settings.tools = fields.take("tools", list).unwrap_or_default();
+    let tools = |value| Some(one_or_more(value)?.into_iter().flat_map(read_tools).collect());
+    settings.tools = fields.take("tools", tools).unwrap_or_default();
     if let Some(mut inner) = fields.take_object(&["toolConfig", "tool_config"]) {
         let keys = &["functionCallingConfig", "function_calling_config"];
         if let Some(mut calling) = inner.take_object(keys) {
@@ -75,6 +73,16 @@ fn read_shape<'a>(fields: &mut RequestFields<'_, 'a>) -> Option<ResponseShape<'a
     })
 }
 
+/// The elements of a list, or the single object that Google accepts in its place. `None` for any
+/// other value.
+fn one_or_more<'t, 'a>(value: JsonValue<'t, 'a>) -> Option<Vec<JsonValue<'t, 'a>>> {
+    match value.shape() {
+        JsonShape::Array => Some(value.list().collect()),
+        JsonShape::Object => Some(vec![value]),
+        JsonShape::String | JsonShape::Number | JsonShape::Bool | JsonShape::Null => None,
+    }
+}
+
 /// Reads the tools. An element of the list holds any number of functions, and tools of Google. The
 /// JSON of a Google tool is its field.
 fn read_tools<'a>(value: JsonValue<'_, 'a>) -> Vec<ToolDeclaration<'a>> {
@@ -84,11 +92,13 @@ fn read_tools<'a>(value: JsonValue<'_, 'a>) -> Vec<ToolDeclaration<'a>> {
         if value.is_null() {
             continue;
         }
-        match &*key {
-            "functionDeclarations" | "function_declarations" if value.is_list() => {
-                tools.extend(value.list().map(read_function));
-            }
-            _ => tools.extend(
+        let declarations = match &*key {
+            "functionDeclarations" | "function_declarations" => one_or_more(value),
+            _ => None,
+        };
+        match declarations {
+            Some(functions) => tools.extend(functions.into_iter().map(read_function)),
+            None => tools.extend(
                 object.member(&key).map(|json| provider_tool(Some(key.into()), WIRE, json)),
             ),
         }

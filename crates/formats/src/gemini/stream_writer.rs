@@ -15,6 +15,7 @@ use crate::{
     },
     event::{
         BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
+        json_writer::write_frame,
         loss_notes::{ENCRYPTED, LossNotes, UNMARKED, UNREADABLE, UNSIGNED},
         owned::owned_stop,
         reply_end::{stop_word, truncation_error, write_error, write_usage},
@@ -256,7 +257,7 @@ impl GeminiStreamWriter {
         self.line.push_str("data: ");
         write_error(WIRE, error, &mut self.line, notes);
         self.line.push_str("\n\n");
-        out.extend_from_slice(self.line.as_bytes());
+        write_frame(out, &self.line);
     }
 
     /// Writes a chunk with a part of these fields.
@@ -276,6 +277,6 @@ impl GeminiStreamWriter {
 
     fn end_chunk(&mut self, out: &mut Vec<u8>) {
         self.line.push_str(&self.tail);
-        out.extend_from_slice(self.line.as_bytes());
+        write_frame(out, &self.line);
     }
 }

@@ -12,7 +12,7 @@ use crate::{
     },
     event::{
         BlockDelta, BlockStart, ReplyHead, StreamEvent, StreamWriterOptions,
-        json_writer::{write_double_escaped, write_number, write_string},
+        json_writer::{write_double_escaped, write_frame, write_number, write_string},
         loss_notes::{
             ENCRYPTED, LossNotes, NAMELESS, UNMARKED, UNPLACED, UNQUOTED, UNREADABLE, UNSIGNED,
             UNSIGNED_CALL,
@@ -302,6 +302,6 @@ impl InteractionStreamWriter {
 
     fn end_event(&mut self, out: &mut Vec<u8>) {
         self.line.push_str("}\n\n");
-        out.extend_from_slice(self.line.as_bytes());
+        write_frame(out, &self.line);
     }
 }

@@ -188,9 +188,17 @@ fn read_instructions<'a>(request: &JsonObject<'_, 'a>, format: Format) -> Option
             content.object().and_then(|content| content.get("parts")).unwrap_or(content)
         }
     };
+    let content = match format {
+        Format::Gemini => gemini::decode::read_parts(Some(value)),
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Anthropic
+        | Format::Bedrock
+        | Format::GeminiInteractions => read_content(Some(value), block_format(format)),
+    };
     // Elements that are not blocks are dropped.
     let is_not_block = |part: &ModelPart<'a>| matches!(part.content(), ContentPart::Unknown(other) if !other.json.starts_with('{'));
-    let mut parts = read_content(Some(value), block_format(format));
+    let mut parts = content;
     parts.retain(|part| !is_not_block(part));
     (!parts.is_empty()).then(|| ModelMessage::new(ModelRole::System, parts))
 }

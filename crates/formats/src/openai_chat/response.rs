@@ -15,7 +15,7 @@ use crate::conversation::{
     },
     stop_reasons,
 };
-use foxwedge_json::{JsonObject, JsonShape, JsonValue};
+use foxwedge_json::{JsonObject, JsonScanner, JsonShape, JsonValue};
 
 pub(crate) fn read<'a>(
     reader: &mut ReplyBodyReader,
@@ -67,8 +67,30 @@ pub(crate) fn read<'a>(
         let message = reader.get_of_shape(&choice, "message", &[JsonShape::Object]);
         reply.parts =
             message.and_then(JsonValue::object).map(|m| read_parts(reader, &m)).unwrap_or_default();
+        if let Some(stop) = reply.stop.take_if(|_| has_incomplete_call(&reply.parts)) {
+            let (stop, note) = stop_reasons::of_incomplete_call(stop);
+            reply.stop = Some(stop);
+            note.into_iter().for_each(|note| reader.record_loss(LossKind::StopReason, note));
+        }
     }
     Ok(ModelResponse::Reply(reply))
+}
+
+/// Whether the arguments of a call are no complete JSON value.
+fn has_incomplete_call(parts: &[ModelPart<'_>]) -> bool {
+    parts.iter().any(|part| match part.content() {
+        ContentPart::ToolCall(call) => !call.is_free_text() && !is_complete_json(&call.arguments),
+        ContentPart::Text(_)
+        | ContentPart::Media(_)
+        | ContentPart::Reasoning(_)
+        | ContentPart::ToolResult(_)
+        | ContentPart::Unknown(_) => false,
+    })
+}
+
+fn is_complete_json(text: &str) -> bool {
+    let mut scan = JsonScanner::new(text);
+    scan.skip().and_then(|_| scan.end()).is_ok()
 }
 
 fn read_parts<'a>(

@@ -128,7 +128,12 @@ impl ChatEventReader {
         }
         if let Some(reason) = reason {
             self.close_text(emitter);
-            let stop = stop_reasons::read(WIRE, reason);
+            let mut stop = stop_reasons::read(WIRE, reason);
+            if self.calls.has_cut_off_name() {
+                let note;
+                (stop, note) = stop_reasons::of_incomplete_call(stop);
+                note.into_iter().for_each(|note| emitter.skip(LossKind::StopReason, note));
+            }
             let is_cut_off =
                 matches!(stop, StopReason::Length | StopReason::ContextFull | StopReason::Refusal);
             self.calls.finish(is_cut_off, emitter);

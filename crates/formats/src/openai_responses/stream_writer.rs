@@ -12,7 +12,8 @@ use foxwedge_core::{CallFamily, Format};
 use super::WIRE;
 use crate::{
     conversation::{
-        JsonText, LossKind, ProviderError, ProviderErrorKind, StopReason, TextCitation, TokenUsage,
+        JsonText, LossKind, ProviderError, ProviderErrorCode, ProviderErrorKind, StopReason,
+        TextCitation, TokenUsage,
         provider_errors::CONTEXT_OVERFLOW,
         response::{item_id, reply_id},
     },
@@ -361,7 +362,7 @@ impl ResponsesStreamWriter {
         }
         let code = error_code(self.options.from, error);
         if let Some(provider_code) =
-            error.code.as_ref().filter(|provider_code| **provider_code != code)
+            error.code.as_ref().filter(|provider_code| ***provider_code != *code)
         {
             let note = format!("the error `{provider_code}` becomes `{code}` in this format");
             notes.add(LossKind::Unknown, &note);
@@ -440,9 +441,11 @@ impl ResponsesStreamWriter {
 }
 
 /// The error codes that OpenAI's SDKs know.
-const CODES: [&str; 18] = [
+const CODES: [&str; 19] = [
     "server_error",
     "rate_limit_exceeded",
+    // Not in their lists, but sent, and compared by programs.
+    "insufficient_quota",
     "invalid_prompt",
     "vector_store_timeout",
     "invalid_image",
@@ -468,7 +471,8 @@ fn error_code<'f>(from: Option<Format>, error: &'f ProviderError<'_>) -> JsonTex
         Some(Format::OpenaiChat) => CODES.contains(&&***code),
         _ => false,
     };
-    match (error.code.as_ref().filter(known), error.kind) {
+    let code = error.code.as_ref().map(ProviderErrorCode::name);
+    match (code.filter(known), error.kind) {
         (Some(code), _) => borrowed_text(code),
         (None, ProviderErrorKind::ContextOverflow) => CONTEXT_OVERFLOW.into(),
         (None, ProviderErrorKind::RateLimit) => "rate_limit_exceeded".into(),

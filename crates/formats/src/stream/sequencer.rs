@@ -15,7 +15,9 @@ use std::collections::{HashMap, VecDeque};
 use foxwedge_core::{CallFamily, Format};
 
 use crate::{
-    conversation::{CallIds, IdentifierReplacement, JsonText, LossKind, StopReason, TokenUsage},
+    conversation::{
+        CallIds, IdentifierReplacement, JsonText, LossKind, StopReason, TokenUsage, stop_reasons,
+    },
     event::{
         BlockDelta, BlockStart, EventSink, ReplyHead, StreamEvent, StreamLoss,
         owned::{borrowed_text, owned_start},
@@ -167,13 +169,16 @@ impl EventSequencer {
     /// Whether an end would be too early: before the model stopped, inside a call, or before the
     /// start of the reply.
     pub(crate) fn is_incomplete(&self) -> bool {
+        self.stage == SequencerStage::Streaming && (!self.started || self.has_incomplete_call())
+    }
+
+    /// Whether an open call lacks arguments.
+    fn has_incomplete_call(&self) -> bool {
         let is_open = |arguments: &Option<ArgumentsTracker>| {
             arguments.is_some_and(|arguments| !arguments.is_complete())
         };
-        self.stage == SequencerStage::Streaming
-            && (!self.started
-                || self.open_block.as_ref().is_some_and(|current| is_open(&current.arguments))
-                || self.queue.iter().any(|queued| !queued.complete && is_open(&queued.arguments)))
+        self.open_block.as_ref().is_some_and(|current| is_open(&current.arguments))
+            || self.queue.iter().any(|queued| !queued.complete && is_open(&queued.arguments))
     }
 
     /// Whether an end, a failure or a truncation was passed on.
@@ -380,6 +385,13 @@ impl EventSequencer {
             return;
         }
         self.emit_start(next);
+        let (stop, note) = match self.has_incomplete_call() {
+            true => stop_reasons::of_incomplete_call(stop),
+            false => (stop, None),
+        };
+        if let Some(note) = note {
+            next.skip(StreamLoss { kind: LossKind::StopReason, note });
+        }
         let cut_short = stop.is_cut_short();
         self.close_open_block(!cut_short || !self.queue.is_empty(), next);
         while let Some(queued) = self.queue.pop_front() {

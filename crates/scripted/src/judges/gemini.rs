@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{JudgeObjection, JudgeResult, model_name};
 use crate::{
-    json_fields::{has_only, list, non_null, text},
+    json_fields::{has_only, non_null, one_or_more, text},
     stable_hasher::StableHasher,
 };
 
@@ -30,8 +30,9 @@ pub(crate) fn thought_signature(name: &str, arguments: &Value) -> String {
 }
 
 pub(super) fn judge(request: &Value) -> JudgeResult {
-    let contents = match request.get("contents") {
-        Some(Value::Array(contents)) if !contents.is_empty() => contents,
+    let contents = one_or_more(request, "contents");
+    match request.get("contents") {
+        Some(Value::Array(_) | Value::Object(_)) if !contents.is_empty() => {}
         None | Some(Value::Null | Value::Array(_)) => {
             return Err(JudgeObjection::new(
                 "* GenerateContentRequest.contents: contents is not specified\n",
@@ -42,7 +43,7 @@ pub(super) fn judge(request: &Value) -> JudgeResult {
                 "Invalid value at 'contents' (type.googleapis.com/google.ai.generativelanguage.v1beta.Content)",
             ));
         }
-    };
+    }
     for (at, one) in contents.iter().enumerate() {
         content(one, at)?;
     }
@@ -73,11 +74,11 @@ fn is_model(content: &Value) -> bool {
 }
 
 fn calls(content: &Value) -> usize {
-    list(content, "parts").iter().filter(|part| call_of(part).is_some()).count()
+    one_or_more(content, "parts").iter().filter(|part| call_of(part).is_some()).count()
 }
 
 fn answers(content: &Value) -> usize {
-    list(content, "parts").iter().filter(|part| answer_of(part).is_some()).count()
+    one_or_more(content, "parts").iter().filter(|part| answer_of(part).is_some()).count()
 }
 
 fn content(content: &Value, at: usize) -> JudgeResult {
@@ -100,8 +101,9 @@ fn content(content: &Value, at: usize) -> JudgeResult {
             )));
         }
     }
+    let parts = one_or_more(content, "parts");
     match content.get("parts") {
-        Some(Value::Array(parts)) if !parts.is_empty() => {
+        Some(Value::Array(_) | Value::Object(_)) if !parts.is_empty() => {
             let mut places = parts.iter().enumerate();
             places.try_for_each(|(index, one)| part(one, &format!("{place}.parts[{index}]")))
         }
@@ -201,7 +203,7 @@ fn turns(contents: &[Value]) -> JudgeResult {
 /// A result with an id must name an existing call.
 fn check_answer_ids(content: &Value, open: &[Value]) -> JudgeResult {
     let ids = |content: &Value, of: fn(&Value) -> Option<&Value>| -> Vec<String> {
-        let found = list(content, "parts").iter().filter_map(of);
+        let found = one_or_more(content, "parts").iter().filter_map(of);
         let mut ids: Vec<String> = found
             .filter_map(|it| text(it, "id"))
             .filter(|id| !id.is_empty())
@@ -230,7 +232,7 @@ fn signatures(request: &Value, contents: &[Value]) -> JudgeResult {
     let current = contents.iter().rposition(asks).map_or(0, |at| at + 1);
     let wanted = model_name(request).contains("gemini-3");
     for (at, content) in contents.iter().enumerate() {
-        let mut parts = list(content, "parts").iter().enumerate();
+        let mut parts = one_or_more(content, "parts").iter().enumerate();
         let Some((index, part)) = parts.find(|(_, part)| call_of(part).is_some()) else { continue };
         let call = call_of(part).unwrap_or(&Value::Null);
         let name = text(call, "name").unwrap_or_default();

@@ -3,7 +3,7 @@
 use foxwedge_core::Format;
 use serde_json::Value;
 
-use crate::json_fields::{content_text, list, non_null, text};
+use crate::json_fields::{content_text, list, non_null, one_or_more, text};
 
 /// The end of a conversation, after the last model turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -37,7 +37,7 @@ pub(super) fn read_tail(format: Format, request: &Value) -> ConversationTail {
         return tail;
     }
     let mut rest = Vec::new();
-    for message in list(request, key).iter().rev() {
+    for message in one_or_more(request, key).iter().rev() {
         let items = each(message);
         if items.iter().any(|one| matches!(one, TailItem::ModelTurn)) {
             break;
@@ -120,7 +120,7 @@ fn gemini(content: &Value) -> Vec<TailItem> {
     if text(content, "role") == Some("model") {
         return vec![TailItem::ModelTurn];
     }
-    let parts = list(content, "parts").iter().map(|part| {
+    let parts = one_or_more(content, "parts").iter().map(|part| {
         let answer =
             non_null(part, "functionResponse").or_else(|| non_null(part, "function_response"));
         match answer.map(|answer| answer.get("response").unwrap_or(&Value::Null)) {

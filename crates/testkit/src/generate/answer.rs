@@ -180,7 +180,8 @@ fn again(random: &mut Random, blocks: &mut [ReplyBlock]) {
     }
 }
 
-/// The stop reason. A truncated response may end within the arguments of the last call.
+/// The stop reason. A truncated response may end within the arguments of the last call, also under a
+/// reason of its own.
 fn stop(random: &mut Random, format: Format, blocks: &mut [ReplyBlock]) -> ReplyStop {
     let has_calls = blocks.iter().any(|block| matches!(block, ReplyBlock::Call(_)));
     if random.chance(70) {
@@ -209,7 +210,7 @@ fn stop(random: &mut Random, format: Format, blocks: &mut [ReplyBlock]) -> Reply
         }
     }
     let stop = random.pick(&stops).clone();
-    if stop == ReplyStop::Length
+    if matches!(stop, ReplyStop::Length | ReplyStop::Other(_))
         && matches!(format, Format::OpenaiChat | Format::OpenaiResponses)
         && random.chance(50)
         && let Some(ReplyBlock::Call(call)) = blocks.last_mut()
@@ -268,7 +269,7 @@ const AWKWARD: [&str; 24] = [
     "\u{e9}\u{fc}\u{f1} \u{4f60}\u{597d}",
     "\u{1f600}\u{1f3f3}\u{fe0f}\u{200d}\u{1f308}\u{1d11e}",
     "\u{0}\u{1}\u{1f}\u{7f}",
-    "\u{2028}\u{2029}\u{feff}",
+    "\u{2028}\u{2029}\u{85}\u{feff}",
     "</script><!--",
     "data: {\"x\":1}\n\n",
     "data: [DONE]\n\n",

@@ -11,6 +11,7 @@ mod sound;
 mod accepted;
 mod hosted;
 mod request;
+mod single_objects;
 mod pairs;
 mod names;
 mod turns;
@@ -33,6 +34,7 @@ pub use message_list::{damage_list, message_list, spell_as_version_4};
 pub use own_results::{move_list_results, results_beside_calls};
 pub use pairs::PLACEHOLDERS;
 pub use session::{SessionFile, session_file};
+pub use single_objects::spell_single_objects;
 pub use spelled::spelled;
 
 use crate::dialect::TestFormat;

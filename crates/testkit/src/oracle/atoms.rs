@@ -134,7 +134,13 @@ pub(super) fn slices(format: TestFormat, document: &str) -> Vec<String> {
             let body: BTreeMap<String, &RawValue> =
                 serde_json::from_str(document).unwrap_or_default();
             let list = body.get(format.list_key());
-            list.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
+            match list {
+                // One content in place of the list.
+                Some(only) if only.get().starts_with('{') => vec![*only],
+                list => {
+                    list.and_then(|list| serde_json::from_str(list.get()).ok()).unwrap_or_default()
+                }
+            }
         }
     };
     list.iter().map(|message| message.get().to_owned()).collect()

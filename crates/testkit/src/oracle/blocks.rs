@@ -31,7 +31,15 @@ pub(super) fn of_message<'a>(
         }
         TestFormat::Anthropic => content(field(value, "content"), anthropic),
         TestFormat::Bedrock => content(field(value, "content"), bedrock),
-        TestFormat::Gemini => content(field(value, "parts"), gemini),
+        TestFormat::Gemini => match field(value, "parts") {
+            // One part in place of the list.
+            Some(part @ Value::Object(_)) => {
+                let (kind, body) = gemini(part);
+                let place = BlockPlace::Content(0);
+                vec![OracleBlock { kind, body, value: part, place, paired: true }]
+            }
+            parts => content(parts, gemini),
+        },
     }
 }
 

@@ -361,5 +361,6 @@ fn nothing(content: Option<&Value>) -> bool {
 
 /// Whether parts are not a non-empty list.
 fn no_list(parts: Option<&Value>) -> bool {
-    hollow(parts) || !parts.is_some_and(Value::is_array)
+    // One part may stand in place of the list.
+    !parts.is_some_and(Value::is_object) && (hollow(parts) || !parts.is_some_and(Value::is_array))
 }

@@ -108,7 +108,8 @@ impl<'a> DocumentReading<'a> {
         let request = root.as_object().is_some_and(|object| {
             object.contains_key(key) && object.keys().any(|other| other != key)
         });
-        let elements = list.map_or(&[][..], Vec::as_slice);
+        let only = field(root, key).filter(|it| format == TestFormat::Gemini && it.is_object());
+        let elements = list.map_or(only.map_or(&[][..], std::slice::from_ref), Vec::as_slice);
         let mut messages: Vec<OracleMessage<'a>> =
             elements.iter().map(|value| OracleMessage::new(format, value)).collect();
         match format {

@@ -8,7 +8,9 @@ use std::{fs, path::Path};
 use crate::support::{bold, list, passes, touched};
 use foxwedge_core::{Format, Profile};
 use foxwedge_formats::detect;
-use foxwedge_testkit::{Random, accepted_history, body, sound_history, spelled};
+use foxwedge_testkit::{
+    Random, accepted_history, body, sound_history, spell_single_objects, spelled,
+};
 use serde_json::Value;
 
 /// A sentence, a format, a profile, a document.
@@ -416,7 +418,8 @@ fn generated_sound_histories_in_any_spelling() {
     for wire in Format::ALL {
         for seed in 0..300 {
             let mut random = Random::new(seed);
-            let value = sound_history(&mut random, wire.name(), 12);
+            let mut value = sound_history(&mut random, wire.name(), 12);
+            spell_single_objects(&mut random, wire.name(), &mut value);
             let text = spelled(&mut random, &value);
             let found = touched(wire, &bold(Profile::for_format(wire)), &text);
             assert!(found.is_empty(), "{} seed {seed}\n{text}\n{}", wire.name(), found.join("\n"));
@@ -430,7 +433,8 @@ fn generated_histories_with_all_that_providers_take() {
     for wire in Format::ALL {
         for seed in 0..600 {
             let mut random = Random::new(seed);
-            let value = accepted_history(&mut random, wire.name(), 12);
+            let mut value = accepted_history(&mut random, wire.name(), 12);
+            spell_single_objects(&mut random, wire.name(), &mut value);
             let text = spelled(&mut random, &value);
             let found = touched(wire, &bold(Profile::for_format(wire)), &text);
             assert!(found.is_empty(), "{} seed {seed}\n{text}\n{}", wire.name(), found.join("\n"));

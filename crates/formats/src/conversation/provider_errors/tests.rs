@@ -175,11 +175,63 @@ fn errors_are_recognized_by_their_names() {
         (Format::Bedrock, r#"{"message":"m"}"#, ProviderErrorKind::Server, None),
     ];
     for (format, json, kind, code) in table {
-        let expected = ProviderError { kind, message: "m".into(), code: code.map(JsonText::from) };
-        assert_eq!(parsed(format, json), expected, "{json}");
+        let error = parsed(format, json);
+        let found = (error.kind, &*error.message, error.code.as_deref());
+        assert_eq!(found, (kind, "m", code), "{json}");
     }
     assert_eq!(
         parsed(Format::Anthropic, r#"{"type":3,"message":[]}"#).kind,
         ProviderErrorKind::Server
     );
+}
+
+#[test]
+fn errors_between_formats_of_openai_keep_type_parameter_and_code() {
+    let table = [
+        json!({"type": "insufficient_quota", "param": null, "code": "insufficient_quota"}),
+        json!({"type": "invalid_request_error", "param": null, "code": null}),
+        json!({"type": "invalid_request_error", "param": "messages[1]", "code": "invalid_value"}),
+        json!({"type": "tokens", "param": null, "code": "rate_limit_exceeded"}),
+        json!({"type": "BadRequestError", "param": null, "code": 400}),
+        json!({"type": "odd \"type\"", "param": "\u{e9}", "code": "a:b#c"}),
+    ];
+    for fields in table {
+        let mut error = fields.clone();
+        error["message"] = json!("m");
+        let pretty = serde_json::to_string_pretty(&error).expect("JSON");
+        for from in [Format::OpenaiChat, Format::OpenaiResponses] {
+            let mut failure = parsed(from, &pretty);
+            for to in [Format::OpenaiChat, Format::OpenaiResponses] {
+                assert_eq!(written(to, &failure)["error"], error);
+            }
+            // The status of the response says more than the name.
+            failure.kind = ProviderErrorKind::Authentication;
+            assert_eq!(written(Format::OpenaiChat, &failure)["error"], error);
+            let anthropic = written(Format::Anthropic, &failure);
+            assert_eq!(anthropic["error"]["type"], "authentication_error");
+        }
+    }
+}
+
+#[test]
+fn missing_and_odd_fields_of_an_error_are_filled_in() {
+    let table = [
+        (json!({"code": "server_error"}), json!(["server_error", null, "server_error"])),
+        (
+            json!({"type": "error", "code": "rate_limit_exceeded", "param": null}),
+            json!(["rate_limit_error", null, "rate_limit_exceeded"]),
+        ),
+        (json!({"type": 7, "code": "x", "param": {"a": [1]}}), json!(["server_error", null, "x"])),
+        (json!({"param": "p"}), json!(["server_error", null, null])),
+        (
+            json!({"type": "BadRequestError", "param": "p", "code": 400,
+                "message": "This model's maximum context length is 5 tokens."}),
+            json!(["BadRequestError", "p", "context_length_exceeded"]),
+        ),
+    ];
+    for (fields, expected) in table {
+        let failure = parsed(Format::OpenaiResponses, &fields.to_string());
+        let error = written(Format::OpenaiChat, &failure)["error"].clone();
+        assert_eq!(json!([error["type"], error["param"], error["code"]]), expected, "{fields}");
+    }
 }

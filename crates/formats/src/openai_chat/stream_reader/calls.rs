@@ -16,6 +16,7 @@ use crate::{
             arguments_text, get, non_empty_text, optional_index, optional_object, optional_text,
         },
     },
+    outline::is_json_object,
 };
 use foxwedge_json::{JsonObject, ScanError, ScanResult};
 
@@ -169,6 +170,14 @@ impl ChatCallAssembler {
                 (None, None) => self.calls.len().checked_sub(1),
             },
         }
+    }
+
+    /// Whether a call was cut off before the name of its tool came.
+    pub(super) fn has_cut_off_name(&self) -> bool {
+        self.calls.iter().any(|call| match &call.state {
+            ChatCallState::Nameless { arguments, .. } => !is_json_object(arguments),
+            ChatCallState::Open { .. } => false,
+        })
     }
 
     /// Ends the calls without closing their blocks: whether they are complete depends on the stop

@@ -1,3 +1,4 @@
+mod line_ends;
 mod reply_losses;
 
 use std::borrow::Cow;

@@ -434,7 +434,7 @@ fn failed_responses_use_openai_error_codes() {
         ),
     ];
     for (from, kind, code, expected, losses) in table {
-        let error = ProviderError { kind, message: "m".into(), code: code.map(JsonText::from) };
+        let error = ProviderError { kind, message: "m".into(), code: code.map(Into::into) };
         let input = [StreamEvent::Start(ReplyHead::default()), StreamEvent::Failed(error)];
         let (bytes, notes) = write_events(from, Format::OpenaiResponses, &input);
         let events = events(Format::OpenaiResponses, &bytes);

@@ -11,7 +11,7 @@ use foxwedge_formats::compact::{CompactionSettings, CompactionStage};
 use serde_json::Value;
 
 use super::{super::LawCase, SummarizerKind};
-use crate::{Random, history, long, sound_history, spelled};
+use crate::{Random, history, long, sound_history, spell_single_objects, spelled};
 
 /// The settings of a case, relative to the size of the history.
 #[derive(Clone, Debug)]
@@ -152,6 +152,7 @@ pub fn document(case: &LawCase) -> String {
         false => history(&mut random, name, case.size),
     };
     lengthen(&mut random, &mut value);
+    spell_single_objects(&mut random, name, &mut value);
     spelled(&mut random, &value)
 }
 

@@ -3,7 +3,7 @@
 use foxwedge_formats::convert;
 
 use super::{super::LawCase, garnish, settings};
-use crate::{Random, history, laws::LONE, sound_history, spelled};
+use crate::{Random, history, laws::LONE, sound_history, spell_single_objects, spelled};
 
 /// The document of a case. Half of the documents are valid. Half have optional details: media,
 /// marks, unknown fields, settings.
@@ -17,6 +17,7 @@ pub fn document(case: &LawCase) -> String {
     if random.chance(50) {
         settings::put(&mut random, case.wire, &mut value);
     }
+    spell_single_objects(&mut random, case.wire.name(), &mut value);
     let text = spelled(&mut random, &value);
     // A lone surrogate, as left by a cut in the middle of an emoji.
     if random.chance(4) { text.replacen("question", &format!("{LONE}question"), 1) } else { text }

@@ -13,6 +13,19 @@ pub(super) fn put(random: &mut Random, format: Format, document: &mut Value) {
             body.insert(key.to_owned(), value);
         }
     }
+    if format == Format::Gemini
+        && random.chance(30)
+        && let Some(tools) = body.get_mut("tools")
+    {
+        join_tools(tools);
+    }
+}
+
+/// Google accepts one object in place of the list of tools.
+fn join_tools(tools: &mut Value) {
+    let Some(list) = tools.as_array_mut() else { return };
+    let fields = list.iter_mut().filter_map(Value::as_object_mut).flat_map(std::mem::take);
+    *tools = Value::Object(fields.collect());
 }
 
 fn known(format: Format) -> Vec<(&'static str, Value)> {

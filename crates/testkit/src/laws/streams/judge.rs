@@ -256,6 +256,9 @@ fn heard(exchange: &StreamExchange) -> Result<(StreamEnding, OracleStream, Vec<u
     const LAW: &str = "protocol";
     let StreamOutput { out, end } = through(exchange, &exchange.bytes());
     let finished = end.map_err(|error| (LAW, format!("{error}\n{}", shown(&out))))?;
+    if has_python_line_end(exchange.to, &out) {
+        return Err((LAW, format!("Python splits an event\n{}", shown(&out))));
+    }
     let parsed = answers::hear(exchange.to, &out);
     let whole = parsed.stopped && parsed.ended && parsed.error.is_none();
     let calls = parsed.answer.blocks.iter().zip(&parsed.whole);
@@ -268,6 +271,13 @@ fn heard(exchange: &StreamExchange) -> Result<(StreamEnding, OracleStream, Vec<u
         return Err((LAW, format!("a whole stream ended as {finished:?}")));
     }
     Ok((finished, parsed, out))
+}
+
+/// Whether Google's library for Python splits an event: it uses `str.splitlines`.
+fn has_python_line_end(to: Format, out: &[u8]) -> bool {
+    const ENDS: [char; 8] =
+        ['\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+    matches!(to, Format::Gemini | Format::GeminiInteractions) && shown(out).contains(ENDS)
 }
 
 fn through(exchange: &StreamExchange, bytes: &[u8]) -> StreamOutput {

@@ -16,7 +16,7 @@ pub fn declared(format: &str, document: &Value) -> Vec<String> {
         | TestFormat::Gemini
         | TestFormat::Interactions => field(document, "tools"),
     };
-    let tools = tools.and_then(Value::as_array).into_iter().flatten();
+    let tools = tools.into_iter().flat_map(|tools| one_or_more(format, tools));
     let name = |tool: Option<&Value>| tool.and_then(|tool| text(tool, "name")).map(str::to_owned);
     match format {
         TestFormat::Chat => {
@@ -32,10 +32,19 @@ pub fn declared(format: &str, document: &Value) -> Vec<String> {
             tools.filter(ours).filter_map(|tool| name(Some(tool))).collect()
         }
         TestFormat::Gemini => tools
-            .filter_map(|tool| field(tool, "functionDeclarations")?.as_array())
-            .flatten()
+            .filter_map(|tool| field(tool, "functionDeclarations"))
+            .flat_map(|functions| one_or_more(format, functions))
             .filter_map(|tool| name(Some(tool)))
             .collect(),
         TestFormat::Bedrock => tools.filter_map(|tool| name(field(tool, "toolSpec"))).collect(),
+    }
+}
+
+/// The elements of a list. In Gemini an object may stand in place of a list.
+fn one_or_more(format: TestFormat, value: &Value) -> &[Value] {
+    match value {
+        Value::Array(list) => list,
+        Value::Object(_) if format == TestFormat::Gemini => std::slice::from_ref(value),
+        _ => &[],
     }
 }

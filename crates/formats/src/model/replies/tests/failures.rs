@@ -72,6 +72,17 @@ fn an_error_name_unknown_to_the_format_is_lost() {
 }
 
 #[test]
+fn an_exhausted_quota_keeps_its_code_between_formats_of_openai() {
+    let body = r#"{"error":{"message":"m","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
+    for from in [Format::OpenaiChat, Format::OpenaiResponses] {
+        for to in [Format::OpenaiChat, Format::OpenaiResponses] {
+            let encoded = converted(body, from, to);
+            assert_eq!((json(&encoded.body), encoded.losses), (json(body), Vec::new()));
+        }
+    }
+}
+
+#[test]
 fn output_before_an_error_is_recorded_as_a_loss() {
     let body = r#"{"status":"failed","error":{"code":"server_error","message":"m"},"output":[{"type":"reasoning"}]}"#;
     assert_eq!(lost(&decoded(body, Format::OpenaiResponses).losses), [LossKind::Unknown]);
