@@ -2,8 +2,8 @@
 //! id or a name, ids that two calls of a reply share.
 //!
 //! Frames pass as they are until one needs a repair, so a valid stream keeps its bytes. At most one
-//! frame is held back, until the next one shows what it means. A call that the provider cut off
-//! stays as it is: a client must not run half of it.
+//! frame is held back, until the next one shows what it means; comments and pings wait behind it. A
+//! call that the provider cut off stays as it is: a client must not run half of it.
 
 mod arguments;
 mod anthropic;
@@ -22,6 +22,9 @@ use responses::ResponsesRepair;
 
 /// The name of a call that has none. The client answers that there is no such tool.
 const UNNAMED_TOOL: &str = "unknown_tool";
+
+/// How many bytes wait behind a frame that is held back.
+const MAX_WAITING: usize = 256 << 10;
 
 /// Repairs one stream of server-sent events.
 #[derive(Debug)]
@@ -86,6 +89,13 @@ impl StreamRepair {
 
     /// Ends the stream.
     pub(super) fn finish(&mut self, out: &mut Vec<u8>) {
+        let rest = std::mem::take(&mut self.buffer);
+        if self.is_passing || !has_fields(&rest) {
+            self.buffer = rest;
+        } else if has_whole_data(&rest) {
+            self.read_frame(&rest, out);
+        }
+        // Any other rest is part of a frame: what is written behind it would belong to it.
         self.flush(out);
     }
 
@@ -113,21 +123,19 @@ impl StreamRepair {
             FormatRepair::Responses(repair) => repair.is_relevant(raw),
             FormatRepair::Anthropic(repair) => repair.is_relevant(raw),
         };
-        let value = is_relevant.then(|| frame_value(raw)).flatten();
-        let Some(value) = value else {
-            match &mut self.format {
-                FormatRepair::Chat(repair) => repair.calls.release(out),
-                // A comment or a ping: what is held back stays held back.
-                FormatRepair::Responses(_) | FormatRepair::Anthropic(_) => {}
+        match (is_relevant.then(|| frame_value(raw)).flatten(), &mut self.format) {
+            (Some(value), FormatRepair::Chat(repair)) => {
+                repair.read(RepairFrame { raw, value }, out);
             }
-            out.extend_from_slice(raw);
-            return;
-        };
-        let frame = RepairFrame { raw, value };
-        match &mut self.format {
-            FormatRepair::Chat(repair) => repair.read(frame, out),
-            FormatRepair::Responses(repair) => repair.read(frame, out),
-            FormatRepair::Anthropic(repair) => repair.read(frame, out),
+            (Some(value), FormatRepair::Responses(repair)) => {
+                repair.read(RepairFrame { raw, value }, out);
+            }
+            (Some(value), FormatRepair::Anthropic(repair)) => {
+                repair.read(RepairFrame { raw, value }, out);
+            }
+            (None, FormatRepair::Chat(repair)) => repair.read_aside(raw, out),
+            (None, FormatRepair::Responses(repair)) => repair.read_aside(raw, out),
+            (None, FormatRepair::Anthropic(repair)) => repair.read_aside(raw, out),
         }
     }
 }
@@ -145,12 +153,38 @@ fn frame_end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// The JSON of a frame's data.
-fn frame_value(raw: &[u8]) -> Option<Value> {
+/// The data of a frame; `None` if it has none.
+fn frame_data(raw: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(raw).ok()?;
     let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
     let data: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    serde_json::from_str(&data.join("\n")).ok().filter(Value::is_object)
+    (!data.is_empty()).then(|| data.join("\n"))
+}
+
+/// The JSON of a frame's data.
+fn frame_value(raw: &[u8]) -> Option<Value> {
+    serde_json::from_str(&frame_data(raw)?).ok().filter(Value::is_object)
+}
+
+/// Whether a frame says that the stream is over.
+fn is_done(raw: &[u8]) -> bool {
+    contains(raw, "[DONE]") && frame_data(raw).is_some_and(|data| data.trim() == "[DONE]")
+}
+
+/// Whether bytes begin with a field of a frame, or with a part of one.
+fn has_fields(raw: &[u8]) -> bool {
+    let fields = ["data:", "event:", "id:", "retry:"].map(str::as_bytes);
+    let mut lines = raw.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b":"));
+    lines.any(|line| {
+        let is_field = |field: &&[u8]| line.starts_with(field) || field.starts_with(line);
+        !line.is_empty() && fields.iter().any(is_field)
+    })
+}
+
+/// Whether the data of a frame is complete.
+fn has_whole_data(raw: &[u8]) -> bool {
+    let data = frame_data(raw);
+    data.is_some_and(|data| serde_json::from_str::<Value>(&data).is_ok()) || is_done(raw)
 }
 
 /// Writes a frame with other data.
@@ -168,6 +202,16 @@ fn write_frame(raw: &[u8], value: &Value, out: &mut Vec<u8>) {
 /// Writes a frame of our own.
 fn write_event(event: &str, value: &Value, out: &mut Vec<u8>) {
     write_frame(format!("event: {event}\n").as_bytes(), value, out);
+}
+
+/// A text, empty if it is missing.
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Whether another frame may wait behind these.
+fn has_room(waiting: &[Vec<u8>], raw: &[u8]) -> bool {
+    waiting.iter().map(Vec::len).sum::<usize>() + raw.len() <= MAX_WAITING
 }
 
 /// Whether a frame contains a text.

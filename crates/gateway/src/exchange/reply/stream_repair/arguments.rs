@@ -1,16 +1,19 @@
 //! Makes the arguments of a call valid JSON while they arrive. Valid JSON stays as it is.
 //!
 //! The writer never has to take anything back: it knows at every character what may follow, leaves
-//! out or completes what does not fit, and holds back two things only: a comma, which may turn out
-//! to be the last one, and a word that is no JSON value.
+//! out or completes what does not fit, and holds back a few things only: a comma, which may turn out
+//! to be the last one, an empty object, which some servers send before the real one, the escape of a
+//! surrogate, and a word that is no JSON value.
 
 mod escape;
 mod number;
+mod string;
 #[cfg(test)]
 mod tests;
 
 use escape::write_escaped;
 use number::NumberPlace;
+use string::{StringPlace, StringUse};
 
 /// Deeper values are not repaired.
 const MAX_DEPTH: usize = 256;
@@ -23,7 +26,8 @@ const MAX_WORD: usize = 64;
 pub(super) struct ArgumentRepair {
     stack: Vec<Container>,
     state: JsonState,
-    /// A comma and the white space after it.
+    /// A comma or an empty object, with the white space after it, or the escapes of a string from
+    /// the digits of a surrogate on.
     held: String,
     /// A word that is no JSON value.
     word: String,
@@ -64,27 +68,6 @@ enum JsonState {
     Unread,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct StringPlace {
-    usage: StringUse,
-    quote: char,
-    escape: EscapePlace,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum StringUse {
-    Key,
-    Value,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum EscapePlace {
-    None,
-    Backslash,
-    /// How many hexadecimal digits are missing.
-    Unicode(u8),
-}
-
 impl ArgumentRepair {
     /// Reads a fragment and appends what can be sent.
     pub(super) fn push(&mut self, fragment: &str, out: &mut String) {
@@ -96,9 +79,17 @@ impl ArgumentRepair {
         &self.held
     }
 
-    /// Treats a comma that is held back as sent.
+    /// Treats what is held back as sent.
     pub(super) fn release(&mut self) {
         self.held.clear();
+        if let JsonState::String(place) = &mut self.state {
+            place.release();
+        }
+    }
+
+    /// Whether the value so far is an empty object that is held back.
+    pub(super) fn is_placeholder(&self) -> bool {
+        self.state == JsonState::Done && !self.held.is_empty()
     }
 
     /// Whether the value has begun.
@@ -108,11 +99,12 @@ impl ArgumentRepair {
 
     /// Whether the value is complete.
     pub(super) fn is_complete(&self) -> bool {
-        match self.state {
-            JsonState::Done | JsonState::Unread => true,
-            JsonState::Number(place) => self.stack.is_empty() && place.is_complete(),
-            _ => false,
-        }
+        matches!(self.state, JsonState::Done | JsonState::Unread)
+    }
+
+    /// Whether the value is complete, or lacks nothing but brackets that close it.
+    pub(super) fn is_closable(&self) -> bool {
+        self.is_complete() || self.state == JsonState::Next
     }
 
     /// Whether the end of the value was read: what follows is none of it.
@@ -130,9 +122,12 @@ impl ArgumentRepair {
 
     /// Appends what completes the value.
     pub(super) fn finish(&mut self, out: &mut String) {
-        if !std::mem::take(&mut self.held).is_empty() {
+        match self.state {
+            JsonState::Done => out.push_str(&std::mem::take(&mut self.held)),
+            JsonState::String(_) => {}
             // The comma was one too many.
-            self.state = JsonState::Next;
+            _ if !std::mem::take(&mut self.held).is_empty() => self.state = JsonState::Next,
+            _ => {}
         }
         loop {
             match self.state {
@@ -155,14 +150,7 @@ impl ArgumentRepair {
                     out.push_str("null");
                     self.end_value();
                 }
-                JsonState::String(place) => {
-                    match place.escape {
-                        EscapePlace::None => {}
-                        EscapePlace::Backslash => out.push('\\'),
-                        EscapePlace::Unicode(missing) => (0..missing).for_each(|_| out.push('0')),
-                    }
-                    self.end_string(place.usage, out);
-                }
+                JsonState::String(place) => self.finish_string(place, out),
                 JsonState::Number(place) => {
                     place.complete(out);
                     self.end_value();
@@ -205,22 +193,21 @@ impl ArgumentRepair {
                 }
             }
             JsonState::Unread => out.push(character),
-            JsonState::Done if " \t\r\n".contains(character) => out.push(character),
-            // A second value, or text after the value.
-            JsonState::Done => {}
+            JsonState::Done => self.read_behind(character, out),
             // White space with nothing around it is no JSON, and Anthropic's SDK reads every part.
             JsonState::SkippedStart if " \t\r\n".contains(character) => {}
             _ if " \t\r\n".contains(character) => match self.held.is_empty() {
                 true => out.push(character),
                 false => self.held.push(character),
             },
-            JsonState::Start if "{[\"-0123456789tfn".contains(character) => {
-                self.begin_value(character, out)
-            }
-            JsonState::SkippedStart if "{[".contains(character) => self.begin_value(character, out),
+            JsonState::Start if "{[\"".contains(character) => self.begin_value(character, out),
+            JsonState::SkippedStart if character == '{' => self.begin_value(character, out),
             JsonState::Start | JsonState::SkippedStart => self.state = JsonState::SkippedStart,
             JsonState::FirstItem if character == ']' => self.close_with(character, out),
             JsonState::FirstItem | JsonState::Value => self.read_value(character, out),
+            JsonState::FirstKey if character == '}' && self.stack.len() == 1 => {
+                self.end_empty_object(out)
+            }
             JsonState::FirstKey if character == '}' => self.close_with(character, out),
             JsonState::FirstKey | JsonState::Key => self.read_key(character, out),
             JsonState::Colon => match character {
@@ -241,6 +228,33 @@ impl ArgumentRepair {
                 }
             },
             JsonState::Next => self.read_next(character, out),
+        }
+    }
+
+    /// Ends an object without fields. It is held back if none of it was sent.
+    fn end_empty_object(&mut self, out: &mut String) {
+        if !out.ends_with('{') {
+            return self.close_with('}', out);
+        }
+        out.pop();
+        self.held.push_str("{}");
+        self.stack.pop();
+        self.end_value();
+    }
+
+    /// Reads what is behind the value.
+    fn read_behind(&mut self, character: char, out: &mut String) {
+        let is_held = !self.held.is_empty();
+        match character {
+            ' ' | '\t' | '\r' | '\n' if is_held => self.held.push(character),
+            ' ' | '\t' | '\r' | '\n' => out.push(character),
+            // The empty object stood for the arguments that come now.
+            '{' if is_held => {
+                self.held.clear();
+                self.begin_value(character, out);
+            }
+            // A second value, or text after the value.
+            _ => out.push_str(&std::mem::take(&mut self.held)),
         }
     }
 
@@ -292,7 +306,7 @@ impl ArgumentRepair {
             quote @ ('"' | '\'') => {
                 out.push_str(&std::mem::take(&mut self.held));
                 out.push('"');
-                self.state = string_state(StringUse::Key, quote);
+                self.state = StringPlace::state(StringUse::Key, quote);
             }
             _ => {
                 out.push_str(&std::mem::take(&mut self.held));
@@ -356,7 +370,7 @@ impl ArgumentRepair {
             }
             quote @ ('"' | '\'') => {
                 out.push('"');
-                string_state(StringUse::Value, quote)
+                StringPlace::state(StringUse::Value, quote)
             }
             '-' | '0'..='9' => {
                 out.push(character);
@@ -379,55 +393,6 @@ impl ArgumentRepair {
                 JsonState::Word(StringUse::Value)
             }
         };
-    }
-
-    fn read_string(&mut self, place: StringPlace, character: char, out: &mut String) {
-        let (mut next, is_single) = (place, place.quote == '\'');
-        match (place.escape, character) {
-            (EscapePlace::None, '\\') => {
-                next.escape = EscapePlace::Backslash;
-                out.push('\\');
-            }
-            (EscapePlace::None, _) if character == place.quote => {
-                return self.end_string(place.usage, out);
-            }
-            (EscapePlace::None, '"') if is_single => out.push_str("\\\""),
-            (EscapePlace::None, '\0'..='\x1f') => write_escaped(character, out),
-            (EscapePlace::None, _) => out.push(character),
-            (EscapePlace::Backslash, 'u') => {
-                next.escape = EscapePlace::Unicode(4);
-                out.push('u');
-            }
-            (EscapePlace::Backslash, '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => {
-                next.escape = EscapePlace::None;
-                out.push(character);
-            }
-            (EscapePlace::Backslash, '\'') => {
-                next.escape = EscapePlace::None;
-                out.push_str("u0027");
-            }
-            (EscapePlace::Backslash, _) => {
-                // The backslash stands for itself.
-                next.escape = EscapePlace::None;
-                out.push('\\');
-                self.state = JsonState::String(next);
-                return self.read(character, out);
-            }
-            (EscapePlace::Unicode(missing), _) if character.is_ascii_hexdigit() => {
-                next.escape = match missing {
-                    1 => EscapePlace::None,
-                    missing => EscapePlace::Unicode(missing - 1),
-                };
-                out.push(character);
-            }
-            (EscapePlace::Unicode(missing), _) => {
-                (0..missing).for_each(|_| out.push('0'));
-                next.escape = EscapePlace::None;
-                self.state = JsonState::String(next);
-                return self.read(character, out);
-            }
-        }
-        self.state = JsonState::String(next);
     }
 
     fn read_number(&mut self, place: NumberPlace, character: char, out: &mut String) {
@@ -466,14 +431,6 @@ impl ArgumentRepair {
         }
     }
 
-    fn end_string(&mut self, usage: StringUse, out: &mut String) {
-        out.push('"');
-        match usage {
-            StringUse::Key => self.state = JsonState::Colon,
-            StringUse::Value => self.end_value(),
-        }
-    }
-
     fn end_value(&mut self) {
         self.state = if self.stack.is_empty() { JsonState::Done } else { JsonState::Next };
     }
@@ -493,8 +450,4 @@ impl ArgumentRepair {
         self.stack.pop();
         self.end_value();
     }
-}
-
-fn string_state(usage: StringUse, quote: char) -> JsonState {
-    JsonState::String(StringPlace { usage, quote, escape: EscapePlace::None })
 }

@@ -1,5 +1,9 @@
 //! Generated streams: valid ones keep their bytes, faulty ones can be read afterwards.
 
+mod chat;
+mod cut;
+mod responses;
+mod sdk;
 mod shared_index;
 
 use std::collections::BTreeMap;
@@ -65,7 +69,7 @@ fn cut(text: &str, numbers: &mut Numbers) -> Vec<String> {
 /// Damages a call as providers were seen to.
 fn damage(call: &mut SentCall, others: &[SentCall], numbers: &mut Numbers) {
     let text: String = call.fragments.concat();
-    let damaged = match numbers.below(11) {
+    let damaged = match numbers.below(13) {
         0 => {
             call.id = None;
             return;
@@ -85,6 +89,11 @@ fn damage(call: &mut SentCall, others: &[SentCall], numbers: &mut Numbers) {
         7 => text.replace("\\n", "\n"),
         8 => format!("{text}{text}"),
         9 => format!("```json\n{text}\n```"),
+        10 => ["null", "none", "None", "true", "42"][numbers.below(5)].to_owned(),
+        11 => {
+            call.fragments.insert(0, "{}".to_owned());
+            return;
+        }
         _ => text.replacen(',', " ", 1),
     };
     call.fragments = cut(&damaged, numbers);
@@ -389,9 +398,10 @@ fn a_call_that_was_cut_off_stays_as_it_is() {
     ] {
         let sent = stream(format, &[call()]).replace(from, to);
         assert_eq!(repair(format, &sent, &mut Numbers(3)), sent, "{format:?}");
-        // The same without an end.
+        // The same without an end, behind the last whole frame.
         let cut = sent.get(..sent.len() * 2 / 3).expect("a part");
-        assert_eq!(repair(format, cut, &mut Numbers(3)), cut, "{format:?}");
+        let (whole, _) = cut.rsplit_once("\n\n").expect("a frame");
+        assert_eq!(repair(format, cut, &mut Numbers(3)), format!("{whole}\n\n"), "{format:?}");
     }
 }
 

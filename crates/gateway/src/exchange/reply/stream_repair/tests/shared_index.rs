@@ -62,18 +62,20 @@ fn a_call_whose_name_and_id_are_in_every_fragment_stays_one_call() {
             }
         }
         sent += "data: [DONE]\n\n";
-        assert_eq!(repair(Format::OpenaiChat, &sent, &mut numbers), sent);
+        let repaired = repair(Format::OpenaiChat, &sent, &mut numbers);
+        sdk::assert_calls(Format::OpenaiChat, &repaired, &calls, &sent);
     }
 }
 
 #[test]
 fn blocks_that_share_an_index_get_their_own_from_start_to_stop() {
     // The index and the text of each block: a call, or "-" for a text.
-    let table: [&[(u64, &str)]; 5] = [
+    let table: [&[(u64, &str)]; 6] = [
         &[(0, "{\"a\":1}"), (0, "{\"b\":2}")],
         &[(0, "{\"a\":1}"), (0, "{\"b\":2}"), (0, "{\"c\":3}")],
         &[(0, "{\"a\":1}"), (0, "{\"b\":2}"), (1, "{\"c\":3}")],
         &[(0, "-"), (0, "{\"a\":1}"), (1, "-"), (1, "{\"b\":2}")],
+        &[(1, "-"), (2, "{\"a\":1}"), (3, "{\"b\":2}")],
         &[(3, "{\"a\":1}"), (3, "{\"b\":2,}"), (4, "{\"c\":[3")],
     ];
     for blocks in table {
@@ -104,6 +106,14 @@ fn blocks_that_share_an_index_get_their_own_from_start_to_stop() {
         let end = json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" } });
         sent += &event("message_delta", end);
         let repaired = repair(Format::Anthropic, &sent, &mut Numbers(10));
+        assert_eq!(
+            sdk::calls_of(Format::Anthropic, &repaired).len(),
+            blocks.iter().filter(|(_, text)| *text != "-").count()
+        );
+        // The same without any index.
+        let without = (0..5)
+            .fold(sent.clone(), |sent, index| sent.replace(&format!("\"index\":{index},"), ""));
+        assert_eq!(repair(Format::Anthropic, &without, &mut Numbers(10)), repaired);
         let frames = repaired.lines().filter_map(|line| line.strip_prefix("data: "));
         let frames = frames.map(|data| serde_json::from_str::<Value>(data).expect("JSON"));
         let mut indices: Vec<u64> = frames.filter_map(|frame| frame["index"].as_u64()).collect();
