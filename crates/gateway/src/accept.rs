@@ -32,7 +32,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
     task::JoinSet,
-    time::Instant,
+    time::{Instant, timeout, timeout_at},
 };
 
 use connection::ClientConnection;
@@ -55,6 +55,8 @@ pub struct ConnectionRules {
     pub write: Duration,
     /// How long requests in flight may take after the stop signal.
     pub drain: Duration,
+    /// How much of that time connections are still accepted.
+    pub accept_after_stop: Duration,
 }
 
 impl ConnectionRules {
@@ -68,6 +70,7 @@ impl ConnectionRules {
             keep_alive: times.keep_alive,
             write: times.client_write,
             drain: times.shutdown,
+            accept_after_stop: times.shutdown_delay.min(times.shutdown),
         }
     }
 }
@@ -90,14 +93,19 @@ pub struct DrainReport {
     pub cut: usize,
 }
 
-/// Accepts connections until `stop` completes, then lets requests in flight finish. All tasks
-/// that it started have ended when it returns.
+/// How long requests whose time is over may take to send their clients an error.
+const CUT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Accepts connections until `stop` completes and for the time after it that the rules give, then
+/// lets requests in flight finish. `cut` is called when some take too long: it asks them to end with
+/// an error. A moment later they are cut off. All tasks that it started have ended when it returns.
 pub async fn accept<F, R, B>(
     listener: TcpListener,
     rules: ConnectionRules,
     metrics: Metrics,
     handler: F,
     stop: impl Future<Output = ()>,
+    cut: impl FnOnce(),
 ) -> DrainReport
 where
     F: Fn(Request<Incoming>, ConnectionAddresses) -> R + Clone + Send + 'static,
@@ -109,12 +117,18 @@ where
     let in_flight = Arc::new(AtomicUsize::new(0));
     let (stopping, stopped) = watch::channel(false);
     let mut tasks = JoinSet::new();
-    let mut stop = pin!(stop);
+    // When requests in flight are cut off, once nothing more is accepted.
+    let mut stop = pin!(async {
+        stop.await;
+        let stopped_at = Instant::now();
+        tokio::time::sleep(rules.accept_after_stop).await;
+        stopped_at + rules.drain
+    });
     let mut backoff = AcceptBackoff::default();
-    loop {
+    let deadline = loop {
         let socket = tokio::select! {
             biased;
-            () = &mut stop => break,
+            deadline = &mut stop => break deadline,
             // Removes finished tasks from the set.
             Some(_) = tasks.join_next() => continue,
             accepted = listener.accept() => accepted,
@@ -124,7 +138,7 @@ where
             Err(error) => {
                 metrics.count_refused(ConnectionRefusal::Accept);
                 tokio::select! {
-                    () = &mut stop => break,
+                    deadline = &mut stop => break deadline,
                     () = backoff.wait_after(&error) => continue,
                 }
             }
@@ -152,17 +166,25 @@ where
             connection.run(socket).await;
             drop((permit, gauge));
         });
-    }
+    };
     // The system refuses new connections from now on, so clients can go elsewhere.
     drop(listener);
     let in_flight_at_stop = in_flight.load(Ordering::Relaxed);
     stopping.send_replace(true);
-    let deadline = Instant::now() + rules.drain;
-    let all_tasks = async { while tasks.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout_at(deadline, all_tasks).await;
-    let cut = in_flight.load(Ordering::Relaxed);
+    let cut_count = {
+        let mut all_tasks = pin!(async { while tasks.join_next().await.is_some() {} });
+        let cut_count = match timeout_at(deadline, &mut all_tasks).await {
+            Ok(()) => 0,
+            Err(_) => in_flight.load(Ordering::Relaxed),
+        };
+        if cut_count > 0 {
+            cut();
+            let _ = timeout(CUT_TIMEOUT, all_tasks).await;
+        }
+        cut_count
+    };
     tasks.shutdown().await;
-    DrainReport { finished: in_flight_at_stop.saturating_sub(cut), cut }
+    DrainReport { finished: in_flight_at_stop.saturating_sub(cut_count), cut: cut_count }
 }
 
 /// Sets TCP_NODELAY, so that small chunks are sent at once, and returns both addresses.

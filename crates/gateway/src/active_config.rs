@@ -120,6 +120,7 @@ fn with_fixed_settings(new: GatewayConfig, running: &GatewayConfig) -> GatewayCo
     let (limits, timeouts) = (running.limits, running.timeouts);
     GatewayConfig {
         listen: running.listen,
+        advertise: running.advertise.clone(),
         store: running.store.clone(),
         sessions: running.sessions,
         record: running.record,
@@ -137,6 +138,7 @@ fn with_fixed_settings(new: GatewayConfig, running: &GatewayConfig) -> GatewayCo
             keep_alive: timeouts.keep_alive,
             client_write: timeouts.client_write,
             shutdown: timeouts.shutdown,
+            shutdown_delay: timeouts.shutdown_delay,
             ..new.timeouts
         },
         ..new

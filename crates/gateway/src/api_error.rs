@@ -255,6 +255,11 @@ impl ApiError {
     }
 }
 
+/// A name for an error message: short and printable.
+pub(crate) fn shorten_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

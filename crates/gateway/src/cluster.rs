@@ -4,6 +4,9 @@
 //! A release follows what the request recorded, so that the next node finds its run. A node that was
 //! killed holds nothing after [`NODE_LEASE_MILLIS`].
 
+mod store_answers;
+mod uncertain_hold;
+
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket},
     sync::{Arc, Mutex, PoisonError},
@@ -11,8 +14,9 @@ use std::{
 };
 
 use foxwedge_agents::AgentPool;
-use foxwedge_store::{AnyStore, EntryTake, EntryWrite, Result, Store, StoreError, node_key};
-use foxwedge_upstream::http::HttpClient;
+use foxwedge_store::{
+    AnyStore, EntryTake, EntryWrite, Result, SharedEntry, Store, StoreError, node_key,
+};
 use tokio::{
     sync::{
         broadcast,
@@ -22,9 +26,12 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at},
 };
 
+use store_answers::{ANSWER_TIMEOUT, StoreAnswers};
+use uncertain_hold::{HoldAnswer, HoldCounts};
+
 use crate::{
     config::BusyPolicy,
-    node_forward::node_client,
+    node_forward::NodeClient,
     record::GatewayRecorder,
     session::{
         SessionGuard, SessionIndex, SessionMatch, SessionQuery, SharedClaim, SharedFacts,
@@ -54,14 +61,17 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// This gateway among others on its store.
 pub(crate) struct GatewayCluster {
     shared: Arc<ClusterShared>,
-    client: HttpClient,
+    client: NodeClient,
     releases: Mutex<Option<UnboundedSender<SharedRelease>>>,
     tasks: Mutex<Option<(JoinHandle<()>, JoinHandle<()>)>>,
 }
 
 struct ClusterShared {
     store: Arc<AnyStore>,
+    answers: StoreAnswers,
     node: String,
+    /// Where other nodes reach this one, if that is configured.
+    advertised: Option<String>,
     /// Where other nodes reach this one; empty if they cannot.
     address: Mutex<String>,
     sessions: SessionIndex,
@@ -70,6 +80,9 @@ struct ClusterShared {
     /// The keys of sessions that are released here. A request waits for those that concern it: looks of
     /// all that wait, at every release, would be what the store is busy with.
     released: broadcast::Sender<Arc<str>>,
+    hold_counts: Mutex<HoldCounts>,
+    /// Waits for answers to holds that came too late for their requests.
+    uncertain_holds: Mutex<JoinSet<()>>,
 }
 
 impl GatewayCluster {
@@ -83,18 +96,29 @@ impl GatewayCluster {
         sessions: SessionIndex,
         recorder: GatewayRecorder,
         agents: AgentPool,
+        advertised: Option<String>,
     ) -> Result<GatewayCluster> {
-        let released = broadcast::Sender::new(RELEASE_BACKLOG);
-        let address = Mutex::default();
-        let shared =
-            Arc::new(ClusterShared { store, node, address, sessions, recorder, agents, released });
+        let client = NodeClient::new(store.clone());
+        let shared = Arc::new(ClusterShared {
+            store,
+            answers: StoreAnswers::default(),
+            node,
+            advertised,
+            address: Mutex::default(),
+            sessions,
+            recorder,
+            agents,
+            released: broadcast::Sender::new(RELEASE_BACKLOG),
+            hold_counts: Mutex::default(),
+            uncertain_holds: Mutex::default(),
+        });
         shared.beat(NODE_LEASE_MILLIS).await?;
         let (releases, receiver) = mpsc::unbounded_channel();
         let beats = tokio::spawn(beat(shared.clone()));
         let publisher = tokio::spawn(publish(shared.clone(), receiver));
         Ok(GatewayCluster {
             shared,
-            client: node_client(),
+            client,
             releases: Mutex::new(Some(releases)),
             tasks: Mutex::new(Some((beats, publisher))),
         })
@@ -103,7 +127,8 @@ impl GatewayCluster {
     /// Finds the session of a request, and takes it for this node.
     ///
     /// # Errors
-    /// If the store fails.
+    /// If the store fails, or does not answer within some seconds. Then other requests get an error at
+    /// once for a while.
     pub(crate) async fn claim(
         &self,
         query: SessionQuery<'_>,
@@ -115,7 +140,7 @@ impl GatewayCluster {
         let mut pause = LOOK_PAUSES.0;
         let mut released = shared.released.subscribe();
         loop {
-            let facts = SharedFacts::new(shared.store.entries(lookup_keys(&query)).await?);
+            let facts = SharedFacts::new(shared.entries(lookup_keys(&query)).await?);
             let is_busy = match shared.sessions.plan_shared(
                 &query,
                 &facts,
@@ -124,7 +149,8 @@ impl GatewayCluster {
                 waited,
             ) {
                 SharedPlan::Take(claim) => {
-                    if may_forward && let Some(address) = shared.agent_address(&claim).await? {
+                    if may_forward && let Some((node, address)) = shared.agent_node(&claim).await? {
+                        self.client.note_node(node_key(&node), &address);
                         return Ok(SessionMatch::Elsewhere(address));
                     }
                     match self.take(&query, claim).await? {
@@ -134,7 +160,10 @@ impl GatewayCluster {
                     }
                 }
                 SharedPlan::Replay(cached) => return Ok(SessionMatch::Replay(cached)),
-                SharedPlan::Forward(address) => return Ok(SessionMatch::Elsewhere(address)),
+                SharedPlan::Forward { node, address } => {
+                    self.client.note_node(node, &address);
+                    return Ok(SessionMatch::Elsewhere(address));
+                }
                 SharedPlan::Wait => true,
                 SharedPlan::WaitForReply => false,
             };
@@ -160,26 +189,28 @@ impl GatewayCluster {
     /// # Errors
     /// If the store fails.
     pub(crate) async fn learn_issued_name(&self, owner: &str, name: &str) -> Result<()> {
-        let ClusterShared { store, sessions, .. } = &*self.shared;
+        let sessions = &self.shared.sessions;
         if sessions.is_issued_name(owner, name) {
             return Ok(());
         }
-        let entry = store.entries(vec![session_key(name)]).await?.pop();
+        let entry = self.shared.entries(vec![session_key(name)]).await?.pop();
         if entry.is_some_and(|entry| SessionIndex::is_issued_to(&entry, owner)) {
             sessions.note_issued(owner, name);
         }
         Ok(())
     }
 
-    /// Sets where other nodes reach this one. They reach no wildcard address, but the one that this
-    /// machine has in its network.
+    /// Says that this node listens. Other nodes reach it at the advertised address, or else at this
+    /// one. They reach no wildcard address, but the one that this machine has in its network.
     pub(crate) async fn listen_at(&self, address: SocketAddr) {
         let ip = match address.ip().is_unspecified() {
             true => network_address().unwrap_or(address.ip()),
             false => address.ip(),
         };
-        if !ip.is_unspecified() {
-            *lock(&self.shared.address) = SocketAddr::new(ip, address.port()).to_string();
+        let derived = SocketAddr::new(ip, address.port()).to_string();
+        let reached = self.shared.advertised.clone();
+        if let Some(reached) = reached.or((!ip.is_unspecified()).then_some(derived)) {
+            *lock(&self.shared.address) = reached;
             // Else with the next beat.
             let _ = self.shared.beat(NODE_LEASE_MILLIS).await;
         }
@@ -190,11 +221,13 @@ impl GatewayCluster {
         if node == self.shared.node {
             return None;
         }
-        self.shared.address_of(node).await.ok().flatten()
+        let address = self.shared.address_of(node).await.ok().flatten()?;
+        self.client.note_node(node_key(node), &address);
+        Some(address)
     }
 
     /// The client for other nodes.
-    pub(crate) fn client(&self) -> &HttpClient {
+    pub(crate) fn client(&self) -> &NodeClient {
         &self.client
     }
 
@@ -206,8 +239,9 @@ impl GatewayCluster {
             publisher.abort();
         }
         beats.abort();
-        // What is still held is free for other nodes from now on.
-        let _ = self.shared.beat(0).await;
+        lock(&self.shared.uncertain_holds).abort_all();
+        // What is still held is free for other nodes from now on, or else when the lease expires.
+        let _ = timeout(DRAIN_TIMEOUT, self.shared.beat(0)).await;
     }
 
     /// Takes a session. `None` if it has changed meanwhile. A client that disconnects leaves nothing
@@ -238,12 +272,18 @@ impl Drop for GatewayCluster {
             beats.abort();
             publisher.abort();
         }
+        lock(&self.shared.uncertain_holds).abort_all();
     }
 }
 
 impl ClusterShared {
+    /// Reads entries for a request.
+    async fn entries(&self, keys: Vec<String>) -> Result<Vec<SharedEntry>> {
+        self.answers.ask(self.store.entries(keys)).await
+    }
+
     async fn take(
-        &self,
+        self: &Arc<Self>,
         query: SharedGuardQuery,
         mut claim: Box<SharedClaim>,
         releases: UnboundedSender<SharedRelease>,
@@ -257,12 +297,46 @@ impl ClusterShared {
         };
         // Before the entry of its reply can be read: then retries find the reply here.
         let Some(mut guard) = self.sessions.shared_guard(&query, claim) else { return Ok(None) };
-        let Some(version) = self.store.hold_entry(take).await? else { return Ok(None) };
+        self.count_up(&take.hold.key);
+        let mut holding: HoldAnswer = Box::pin({
+            let (store, take) = (self.store.clone(), take.clone());
+            async move { store.hold_entry(take).await }
+        });
+        let version = match self.answers.wait(&mut holding).await {
+            Some(Ok(Some(version))) => version,
+            Some(Ok(None)) => {
+                self.count_down(&take.hold.key);
+                return Ok(None);
+            }
+            Some(Err(error)) => {
+                self.give_up_hold(guard.give_up(&query), None, take);
+                return Err(error);
+            }
+            None => {
+                self.give_up_hold(guard.give_up(&query), Some(holding), take);
+                return Err(StoreError::Unavailable("it did not answer in time".into()));
+            }
+        };
         guard.hold_shared(&query, version, releases);
         if let Some(claim) = guard.shared_claim() {
-            self.adopt_run(claim).await;
+            // What cannot be taken over is closed when its lease expires.
+            let _ = timeout(ANSWER_TIMEOUT, self.adopt_run(claim)).await;
         }
         Ok(Some(guard))
+    }
+
+    /// Lets a task of the cluster find out whether a session is held, and release it.
+    fn give_up_hold(
+        self: &Arc<Self>,
+        release: Option<SharedRelease>,
+        answer: Option<HoldAnswer>,
+        take: EntryTake,
+    ) {
+        let Some(release) = release else { return };
+        let shared = self.clone();
+        let mut tasks = lock(&self.uncertain_holds);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(async move { shared.settle_hold(answer, take, release).await });
     }
 
     /// Continues the run of a session that another node had. If that node was killed during a request
@@ -277,18 +351,17 @@ impl ClusterShared {
         self.recorder.adopt_run(&claim.id, waiting, claim.is_orphaned).await;
     }
 
-    /// The address of the node whose live agent belongs to a session, if it is another one.
-    async fn agent_address(&self, claim: &SharedClaim) -> Result<Option<String>> {
+    /// The node whose live agent belongs to a session, with its address, if it is another one.
+    async fn agent_node(&self, claim: &SharedClaim) -> Result<Option<(String, String)>> {
         let found = claim.found.as_ref().filter(|found| found.has_agent && found.node != self.node);
-        match found {
-            Some(found) => self.address_of(&found.node).await,
-            None => Ok(None),
-        }
+        let Some(found) = found else { return Ok(None) };
+        let address = self.address_of(&found.node).await?;
+        Ok(address.map(|address| (found.node.clone(), address)))
     }
 
     /// Where a node is reached, if it is alive.
     async fn address_of(&self, node: &str) -> Result<Option<String>> {
-        let entry = self.store.entries(vec![node_key(node)]).await?.pop();
+        let entry = self.entries(vec![node_key(node)]).await?.pop();
         let address = entry.and_then(|entry| String::from_utf8(entry.value).ok());
         Ok(address.filter(|address| !address.is_empty()))
     }
@@ -306,6 +379,13 @@ impl ClusterShared {
             session.waiting = self.recorder.waiting_run(&release.id);
             session.has_agent = self.agents.find_by_session(&release.id).is_some();
         }
+        let key = release.hold.key.clone();
+        self.write_release(release).await;
+        self.count_down(&key);
+    }
+
+    /// Writes a state and releases its session. Tries until it succeeds.
+    async fn write_release(&self, release: SharedRelease) {
         let (hold, writes) = release.into_writes();
         while let Err(StoreError::Unavailable(_)) =
             self.store.write_entries(Some(hold.clone()), writes.clone()).await

@@ -57,6 +57,9 @@ use foxwedge_upstream::{NetworkTarget, SecretText, UpstreamConfig, http::Network
 pub struct GatewayConfig {
     /// The address to listen on.
     pub listen: SocketAddr,
+    /// The address at which other gateways on the same store reach this one; `None`: the address that
+    /// it listens on.
+    pub advertise: Option<String>,
     /// Access control.
     pub access: AccessConfig,
     /// Where runs are stored.
@@ -198,6 +201,8 @@ pub struct TelemetryConfig {
 /// The log format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GatewayLogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
     /// For people, colored on a terminal.
     Text,
     /// One JSON object per line.

@@ -137,6 +137,7 @@ impl GatewayEngine {
                     sessions.clone(),
                     recorder.clone(),
                     agents.clone(),
+                    config.advertise.clone(),
                 )
                 .await?,
             ),
@@ -157,8 +158,12 @@ impl GatewayEngine {
             stop_senders: Mutex::default(),
             sweeper: Mutex::default(),
         });
+        let engine = Arc::downgrade(&inner);
+        inner.recorder.on_stopped_run(move |run| {
+            let _ = engine.upgrade().map(|inner| GatewayEngine { inner }.stop_run(run));
+        });
         let sweeper = tokio::spawn(sweep::remove_expired(Arc::downgrade(&inner)));
-        *inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner) = Some(sweeper);
+        *lock(&inner.sweeper) = Some(sweeper);
         Ok(GatewayEngine { inner })
     }
 
@@ -263,8 +268,7 @@ impl GatewayEngine {
 
     /// Waits until everything queued is written. No request may follow.
     pub async fn drain(&self) {
-        let sweeper = self.inner.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(sweeper) = sweeper {
+        if let Some(sweeper) = lock(&self.inner.sweeper).take() {
             sweeper.abort();
         }
         self.inner.agents.drain().await;

@@ -117,7 +117,10 @@ pub(crate) async fn forward(
             (route.upstream.clone(), Some(name.to_owned()), renamed_body(&body, model, &route))
         }
         (None, None) => {
-            let upstream = default_upstream(&config, format).ok_or_else(|| no_endpoint(format))?;
+            let owner = &principal.caller.owner;
+            let creator = response_id(path).and_then(|id| engine.response_upstream(owner, id));
+            let upstream = default_upstream(&config, format, creator.as_deref())
+                .ok_or_else(|| no_endpoint(format))?;
             (upstream, None, body.clone())
         }
     };
@@ -204,9 +207,16 @@ fn supports(upstream: &UpstreamConfig, format: Format) -> bool {
         && (formats.contains(&format) || (format == Format::OpenaiChat && is_openai()))
 }
 
-/// The first upstream of an API, for requests that name no model.
-fn default_upstream(config: &GatewayConfig, format: Format) -> Option<Arc<UpstreamConfig>> {
-    config.upstreams.iter().find(|upstream| supports(upstream, format)).cloned()
+/// The upstream for requests that name no model: the one that created the response, else the first
+/// one of the API.
+fn default_upstream(
+    config: &GatewayConfig,
+    format: Format,
+    creator: Option<&str>,
+) -> Option<Arc<UpstreamConfig>> {
+    let mut upstreams = config.upstreams.iter().filter(|upstream| supports(upstream, format));
+    let created = upstreams.clone().find(|upstream| creator == Some(&*upstream.name));
+    created.or_else(|| upstreams.next()).cloned()
 }
 
 /// Files and batches belong to a key, and owners of tokens share the key of the configuration. So

@@ -13,7 +13,7 @@ use crate::{
     detached::DetachedRequests,
     log::RequestLog,
     metrics::Metrics,
-    request_context::CutTime,
+    request_context::CutSignal,
     request_monitor::{RequestMonitor, milliseconds},
 };
 
@@ -59,6 +59,6 @@ pub(crate) struct GatewayState {
     pub(crate) log: RequestLog,
     /// True once shutdown has begun. Event streams without an end watch it.
     pub(crate) draining: watch::Receiver<bool>,
-    /// When the requests in flight are cut off.
-    pub(crate) cut_at: CutTime,
+    /// Sent when the requests in flight are cut off.
+    pub(crate) cut: CutSignal,
 }

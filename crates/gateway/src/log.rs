@@ -21,7 +21,7 @@ use std::{
 };
 
 use crate::{
-    config,
+    config::GatewayLogFormat,
     metrics::{DroppedItem, Metrics},
 };
 
@@ -56,22 +56,35 @@ const MAX_QUEUED_LINES: usize = 8 << 10;
 /// How long lines are collected, so that a busy server does not wake the thread for each one.
 const BATCH_DELAY: Duration = Duration::from_millis(5);
 
+impl GatewayLogFormat {
+    /// The format of what is written to the standard error stream: never [`GatewayLogFormat::Auto`].
+    #[must_use]
+    pub fn for_stderr(self) -> GatewayLogFormat {
+        match self {
+            GatewayLogFormat::Auto if io::stderr().is_terminal() => GatewayLogFormat::Text,
+            GatewayLogFormat::Auto => GatewayLogFormat::Json,
+            GatewayLogFormat::Text | GatewayLogFormat::Json | GatewayLogFormat::Off => self,
+        }
+    }
+}
+
 impl RequestLog {
     /// Starts the thread. If `to` is `None`, lines go to the standard error stream.
     pub(crate) fn start(
-        format: config::GatewayLogFormat,
+        format: GatewayLogFormat,
         to: Option<Box<dyn Write + Send>>,
         metrics: Metrics,
     ) -> io::Result<(RequestLog, LogWriter)> {
+        let format = if to.is_none() { format.for_stderr() } else { format };
         let style = match format {
-            config::GatewayLogFormat::Off => {
+            GatewayLogFormat::Off => {
                 return Ok((RequestLog(None), LogWriter { queue: None, thread: None }));
             }
-            config::GatewayLogFormat::Json => LogStyle::Json,
-            config::GatewayLogFormat::Text if to.is_none() && io::stderr().is_terminal() => {
+            GatewayLogFormat::Json | GatewayLogFormat::Auto => LogStyle::Json,
+            GatewayLogFormat::Text if to.is_none() && io::stderr().is_terminal() => {
                 LogStyle::Short { is_colored: is_colored() }
             }
-            config::GatewayLogFormat::Text => LogStyle::Plain,
+            GatewayLogFormat::Text => LogStyle::Plain,
         };
         let queue =
             Arc::new(LogQueue { waiting: Mutex::default(), wake_up: Condvar::new(), metrics });

@@ -49,6 +49,7 @@ use live_text::LiveText;
 use open_run::LEASE_MILLIS;
 use queue::{RecordCommand, RecordQueue, RequestStart};
 use recording::RunPosition;
+use session_writer::StoppedRunListener;
 use waiting_runs::{RunAwaitingTools, RunClaim, RunsAwaitingTools};
 
 pub use recording::RequestRecording;
@@ -78,6 +79,7 @@ struct RecorderShared {
     /// Recent text of runs whose content is not stored.
     live_text: Option<LiveText>,
     metrics: Metrics,
+    stopped_runs: StoppedRunListener,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -178,12 +180,14 @@ impl GatewayRecorder {
         let own_node_id = node_id.clone();
         let waiting_runs =
             Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, metrics.clone()));
+        let stopped_runs = StoppedRunListener::default();
         let task = writer::RecordWriter::new(
             store.clone(),
             node_id,
             capacity,
             waiting_runs.clone(),
             metrics.clone(),
+            stopped_runs.clone(),
         );
         let task = tokio::spawn(task.run());
         let inner = RecorderShared {
@@ -200,6 +204,7 @@ impl GatewayRecorder {
                 ContentRecording::Stored => None,
             },
             metrics,
+            stopped_runs,
             task: Mutex::new(Some(task)),
         };
         Ok((GatewayRecorder(Arc::new(inner)), heads))
@@ -230,6 +235,11 @@ impl GatewayRecorder {
             }
         };
         RequestRecording::new(self, &start, RunPosition { run, turn, open: open_calls }, sender)
+    }
+
+    /// Sets what is called with the id of a run that another process has stopped, within some seconds.
+    pub(crate) fn on_stopped_run(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
+        self.0.stopped_runs.set(listener);
     }
 
     /// The recorded repairs.

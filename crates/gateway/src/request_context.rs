@@ -5,18 +5,19 @@ use std::{
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::{Arc, OnceLock},
+    sync::Arc,
     task::{Context, Poll},
     time::{Instant, SystemTime},
 };
 
 use crate::{
-    GatewayEndpoint, RequestSummary,
+    ApiError, ApiErrorKind, GatewayEndpoint, RequestSummary,
     metrics::{self, GaugeGuard, Metrics},
 };
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::watch;
 
 use crate::{
     caller_limit::CallerPermit,
@@ -42,8 +43,43 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Handl
     .await
 }
 
-/// When requests in flight are cut off. Empty until the gateway shuts down.
-pub(crate) type CutTime = Arc<OnceLock<tokio::time::Instant>>;
+/// The code of the error with which the shutdown ends a request that takes too long.
+const SHUTTING_DOWN: &str = "shutting_down";
+
+/// Signals that the time of the requests in flight is over: the gateway shuts down. Cheap to clone;
+/// clones share the signal.
+#[derive(Clone, Default)]
+pub(crate) struct CutSignal(watch::Sender<bool>);
+
+impl CutSignal {
+    /// Ends the requests in flight.
+    pub(crate) fn send(&self) {
+        self.0.send_replace(true);
+    }
+
+    fn is_sent(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Waits for a reply, at most until the signal.
+    ///
+    /// # Errors
+    /// That of the reply, or the one that says that the gateway shuts down.
+    pub(crate) async fn reply_before<T>(
+        &self,
+        reply: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let mut signal = self.0.subscribe();
+        tokio::select! {
+            biased;
+            _ = signal.wait_for(|is_sent| *is_sent) => {
+                let message = "the gateway is shutting down";
+                Err(ApiError::new(ApiErrorKind::Unavailable, SHUTTING_DOWN, message))
+            }
+            reply = reply => reply,
+        }
+    }
+}
 
 /// What is known about a request. Dropping it ends the request and writes the log line.
 pub(crate) struct RequestContext {
@@ -54,7 +90,7 @@ pub(crate) struct RequestContext {
     first_byte: Option<Instant>,
     bytes_out: u64,
     ended: DeliveryOutcome,
-    cut_at: CutTime,
+    cut: CutSignal,
     /// Request id.
     pub(crate) id: Arc<str>,
     /// HTTP method.
@@ -84,7 +120,7 @@ impl RequestContext {
         metrics: Metrics,
         id: Arc<str>,
         method: Method,
-        cut_at: CutTime,
+        cut: CutSignal,
     ) -> RequestContext {
         RequestContext {
             _gauge: metrics.track_request(),
@@ -95,7 +131,7 @@ impl RequestContext {
             first_byte: None,
             bytes_out: 0,
             ended: DeliveryOutcome::ClientGone,
-            cut_at,
+            cut,
             id,
             method,
             path: Cow::Borrowed(""),
@@ -126,14 +162,19 @@ impl RequestContext {
 
 impl Drop for RequestContext {
     fn drop(&mut self) {
-        let is_cut = |at: &tokio::time::Instant| *at <= tokio::time::Instant::now();
         if let Some(code) = self.summary.stream_error.get().copied() {
             // The last thing that the client got is an error.
             self.summary.error_code = Some(code);
-            self.ended = DeliveryOutcome::Failed;
-        } else if self.ended == DeliveryOutcome::ClientGone && self.cut_at.get().is_some_and(is_cut)
-        {
+            self.ended = match code {
+                SHUTTING_DOWN => DeliveryOutcome::Shutdown,
+                _ => DeliveryOutcome::Failed,
+            };
+        } else if self.ended == DeliveryOutcome::ClientGone && self.cut.is_sent() {
             self.ended = DeliveryOutcome::Shutdown;
+            self.summary.error_code = Some(SHUTTING_DOWN);
+            if self.first_byte.is_none() {
+                self.status = StatusCode::SERVICE_UNAVAILABLE;
+            }
         }
         self.metrics.count_bytes(
             metrics::ByteDirection::Out,
@@ -259,7 +300,7 @@ mod tests {
             RequestLog::start(config::GatewayLogFormat::Off, None, metrics.clone())
                 .expect("nothing");
         let request =
-            RequestContext::new(log, metrics, "r1".into(), Method::GET, CutTime::default());
+            RequestContext::new(log, metrics, "r1".into(), Method::GET, CutSignal::default());
         let mut body =
             TrackedBody::new(ResponseBody::stream(PanickingBody), request, &HeaderMap::new());
         let polled = Pin::new(&mut body).poll_frame(&mut Context::from_waker(Waker::noop()));

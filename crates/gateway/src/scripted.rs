@@ -43,11 +43,13 @@ const CONNECTION_RULES: ConnectionRules = ConnectionRules {
     keep_alive: Duration::from_secs(120),
     write: Duration::from_secs(60),
     drain: Duration::from_secs(2),
+    accept_after_stop: Duration::ZERO,
 };
 
 /// Serves the scripted model until `stop` completes, in all formats it supports.
 pub async fn serve_scripted(listener: TcpListener, stop: impl Future<Output = ()>) -> DrainReport {
-    accept(listener, CONNECTION_RULES, Metrics::new(), |request, _| answer(request), stop).await
+    let handler = |request, _| answer(request);
+    accept(listener, CONNECTION_RULES, Metrics::new(), handler, stop, || {}).await
 }
 
 async fn answer(request: Request<Incoming>) -> HttpReply {

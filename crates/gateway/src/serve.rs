@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     io::{self, Write},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
@@ -44,7 +44,7 @@ use crate::{
     models,
     node_forward::{ForwardedCall, NODE_HEADER, forward_to_node},
     request_body,
-    request_context::{CutTime, RequestContext, TrackedBody, catch_panic},
+    request_context::{CutSignal, RequestContext, TrackedBody, catch_panic},
     request_id,
     response_body::{JSON, ResponseBody},
     routes::{AuthRequirement, GatewayRoute, HealthProbe},
@@ -140,22 +140,27 @@ impl GatewayServer {
             detached: DetachedRequests::default(),
             log,
             draining,
-            cut_at: CutTime::default(),
+            cut: CutSignal::default(),
         };
         let app = Arc::new(app);
         let answer = {
             let app = app.clone();
             move |request, peer| answer(app.clone(), request, peer)
         };
+        let stopped_at = OnceLock::new();
         let stop = async {
             stop.await;
-            let _ = app.cut_at.set(Instant::now() + rules.drain);
+            let _ = stopped_at.set(Instant::now());
             drain.send_replace(true);
         };
-        let served = accept(listener, rules, app.metrics.clone(), answer, stop).await;
-        // They had the same time as the requests with a connection.
-        let cut_at = app.cut_at.get().map(|at| at.saturating_duration_since(Instant::now()));
-        app.detached.finish(cut_at.unwrap_or(rules.drain)).await;
+        let cut = || {
+            app.cut.send();
+            app.engine.end_replies();
+        };
+        let served = accept(listener, rules, app.metrics.clone(), answer, stop, cut).await;
+        // They have the same time as the requests with a connection.
+        let elapsed = stopped_at.get().map(Instant::elapsed).unwrap_or_default();
+        app.detached.finish(rules.drain.saturating_sub(elapsed)).await;
         app.engine.drain().await;
         // All requests are done. Joining the log thread blocks, so it runs on a blocking thread.
         let _ = tokio::task::spawn_blocking(move || writer.close()).await;
@@ -172,8 +177,8 @@ async fn answer(
     let (mut parts, body) = request.into_parts();
     let id = request_id::of(&parts.headers);
     let metrics = app.metrics.clone();
-    let (log, method, cut_at) = (app.log.clone(), parts.method.clone(), app.cut_at.clone());
-    let mut context = RequestContext::new(log, metrics.clone(), id.clone(), method, cut_at);
+    let (log, method, cut) = (app.log.clone(), parts.method.clone(), app.cut.clone());
+    let mut context = RequestContext::new(log, metrics.clone(), id.clone(), method, cut);
     context.set_user_agent(&parts.headers);
     let format = error::error_format(parts.uri.path(), &parts.headers);
     let route = match GatewayRoute::find(&parts.method, parts.uri.path()) {
@@ -198,7 +203,8 @@ async fn answer(
     let handled = match origin_check {
         // Boxed, because hyper moves this future and it should be small.
         Ok(_) => {
-            catch_panic(Box::pin(handle(&app, route, &mut parts, body, peer, &mut context))).await
+            let handled = handle(&app, route, &mut parts, body, peer, &mut context);
+            catch_panic(Box::pin(app.cut.reply_before(handled))).await
         }
         Err(error) => Ok(Err(error)),
     };

@@ -74,9 +74,10 @@ impl PostgresStore {
     }
 }
 
-/// Retries an attempt until it succeeds, is refused, or the retries are used up.
+/// Retries an attempt until it succeeds, is refused, or the retries are used up. A server that
+/// answers none of it is given up, unless the attempt may take any time (`patient`).
 macro_rules! retry {
-    ($attempt:expr) => {{
+    (patient $attempt:expr) => {{
         let mut backoff = AttemptBackoff::new();
         loop {
             match $attempt.await {
@@ -85,6 +86,7 @@ macro_rules! retry {
             }
         }
     }};
+    ($store:ident.$($attempt:tt)+) => { retry!(patient $store.pool.limit($store.$($attempt)+)) };
 }
 
 impl Store for PostgresStore {
@@ -266,11 +268,11 @@ impl ArchiveStore for PostgresStore {
     }
 
     async fn compact(&self) -> Result<()> {
-        retry!(self.try_compact());
+        retry!(patient self.try_compact());
         Ok(())
     }
 
     async fn examine(&self) -> Result<Vec<String>> {
-        Ok(retry!(self.try_examine()))
+        Ok(retry!(patient self.try_examine()))
     }
 }

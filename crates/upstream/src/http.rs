@@ -7,8 +7,9 @@
 //!
 //! What it does:
 //! - A name is resolved once, the addresses are checked, and the client connects to one of them.
-//! - Idle connections are reused per target. A request on one that turns out to be closed is sent
-//!   once more on a new one, unless a byte of a response was received.
+//! - Idle connections are reused per target, after a look whether the upstream has closed them. A
+//!   request of which nothing could be sent is sent on a new one, and so is a `GET` without a byte
+//!   of a response. Any other failure is an error: the upstream may have begun to work.
 //! - Request and response overlap: a response may begin before the request is sent.
 //! - TLS 1.2 and 1.3 with the certificates of the system, or the bundled ones ([`TrustedRoots`]). A
 //!   target that asks for a certificate gets that of its [`ClientIdentity`].

@@ -1,8 +1,13 @@
 //! Repairs a history once after a provider refused it, based on the error message.
 
 use bytes::Bytes;
-use foxwedge_core::{CheckOptions, ErrorExplanation, Format, Policy, Profile, RuleSet, explain};
+use foxwedge_core::{
+    CheckOptions, ErrorExplanation, Format, Policy, Profile, RuleSet, Strategy, classify_open_call,
+    display_id, explain, placeholder_text,
+};
 use foxwedge_formats::{outline_options, read, text};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::{json, value::RawValue};
 
 use crate::{CountedList, RepairChange, changes_of};
 
@@ -28,6 +33,8 @@ pub fn classify_rejection(error: &str) -> (RejectionClass, Option<ErrorExplanati
 pub struct RefusedRequest<'a> {
     /// The body that was sent.
     pub body: &'a Bytes,
+    /// The error that the provider sent.
+    pub error: &'a str,
     /// Its format.
     pub format: Format,
     /// The profile that its history satisfies.
@@ -53,11 +60,18 @@ pub fn repair_for_retry(
     policy: Policy,
     explanation: &ErrorExplanation<'_>,
 ) -> Option<RepairedRetry> {
-    let RefusedRequest { body: sent, format, profile, model } = refused;
+    let RefusedRequest { body: sent, error, format, profile, model } = refused;
     let source = text(sent).ok()?;
     let mut named = RuleSet::default();
     [explanation.code].iter().chain(explanation.other_codes).for_each(|code| named.add(*code));
     let policy = Policy { allow_unsafe: true, ..policy };
+    if format == Format::OpenaiResponses
+        && explanation.code == 101
+        && let Some((body, changes)) = answer_stored_calls(source, error, policy, &explanation.ids)
+    {
+        let check_options = CheckOptions { profile, rules: named, policy };
+        return Some(RepairedRetry { body: body.into(), check_options, changes });
+    }
     // Other rules of a stricter profile would change what the provider accepts.
     let profiles = [error_profile(explanation.provider, format), Some(profile)];
     let profiles = profiles.into_iter().flatten().chain([Profile::Strict]);
@@ -73,6 +87,58 @@ pub fn repair_for_retry(
             RepairedRetry { body: body.into(), check_options, changes }
         })
     })
+}
+
+/// Adds placeholder results for calls that the server stores and the error names, whatever the policy
+/// says of calls without a result: these cannot be dropped. `None` if the request continues no stored
+/// conversation, or has the calls itself.
+fn answer_stored_calls(
+    source: &str,
+    error: &str,
+    policy: Policy,
+    calls: &[&str],
+) -> Option<(String, CountedList<RepairChange>)> {
+    #[derive(Deserialize)]
+    struct StoredHistory<'a> {
+        previous_response_id: Option<IgnoredAny>,
+        conversation: Option<IgnoredAny>,
+        #[serde(borrow)]
+        input: &'a RawValue,
+    }
+    let request: StoredHistory<'_> = serde_json::from_str(source).ok()?;
+    request.previous_response_id.or(request.conversation)?;
+    let kind = match error.to_lowercase() {
+        error if error.contains("for function call") => "function_call_output",
+        error if error.contains("for custom tool call") => "custom_tool_call_output",
+        _ => return None,
+    };
+    let input = request.input.get();
+    let is_stored = |call: &&&str| !input.contains(&json!(call).to_string());
+    let calls: Vec<&str> = calls.iter().filter(is_stored).copied().collect();
+    let placeholder = placeholder_text(classify_open_call(None), policy.language);
+    let result = |call: &&str| json!({ "type": kind, "call_id": call, "output": placeholder });
+    let results: Vec<String> = calls.iter().map(|call| result(call).to_string()).collect();
+    let results = results.join(",");
+    // Results come before what the user says next.
+    let items = match input.strip_prefix('[') {
+        Some(items) if items.trim_start().starts_with(']') => format!("[{results}{items}"),
+        Some(items) => format!("[{results},{items}"),
+        None if input.starts_with('"') => {
+            format!(r#"[{results},{{"role":"user","content":{input}}}]"#)
+        }
+        None => return None,
+    };
+    let start = input.as_ptr() as usize - source.as_ptr() as usize;
+    let (before, after) = (source.get(..start)?, source.get(start + input.len()..)?);
+    let change = |call: &&str| RepairChange {
+        code: 101,
+        strategy: Strategy::Synthesize.name(),
+        message: 0,
+        calls: vec![(*call).to_owned()],
+        note: format!("call {} gets a placeholder result", display_id(Some(call))),
+    };
+    let changes: Vec<RepairChange> = calls.iter().map(change).collect();
+    (!calls.is_empty()).then(|| ([before, &items, after].concat(), changes.into()))
 }
 
 /// The profile of the provider that words an error so. Many providers copy the wordings of others.

@@ -37,8 +37,8 @@ pub(crate) struct ServeArgs {
     /// The former name of --store-content
     #[arg(long, hide = true)]
     pub(crate) content: Option<String>,
-    /// Log format [env: FOXWEDGE_LOG] [default: text]
-    #[arg(long, value_name = "FORMAT", help_heading = "Record", value_parser = PossibleValuesParser::new(["text", "json", "off"]))]
+    /// Log format; auto: text on a terminal, JSON elsewhere [env: FOXWEDGE_LOG] [default: auto]
+    #[arg(long, value_name = "FORMAT", help_heading = "Record", value_parser = PossibleValuesParser::new(["auto", "text", "json", "off"]))]
     pub(crate) log: Option<String>,
     /// File with the token that clients must send [env: FOXWEDGE_TOKEN holds the token itself]
     #[arg(long, value_name = "FILE", help_heading = "Access", conflicts_with = "no_token")]

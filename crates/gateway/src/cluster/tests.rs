@@ -1,3 +1,7 @@
+mod forwarding;
+#[cfg(unix)]
+mod outage;
+
 use foxwedge_store::StoreUrl;
 
 use super::*;
@@ -15,6 +19,14 @@ async fn store() -> Arc<AnyStore> {
 }
 
 async fn join(store: &Arc<AnyStore>, node: &str) -> GatewayCluster {
+    join_advertised(store, node, None).await
+}
+
+async fn join_advertised(
+    store: &Arc<AnyStore>,
+    node: &str,
+    advertised: Option<String>,
+) -> GatewayCluster {
     let (records, config, metrics) =
         (RecordConfig::default(), SessionConfig::default(), Metrics::new());
     let started =
@@ -22,7 +34,8 @@ async fn join(store: &Arc<AnyStore>, node: &str) -> GatewayCluster {
     let (recorder, _) = started.await.expect("a recorder");
     let agents = AgentPool::new(config.call_timeout);
     let sessions = SessionIndex::new(config);
-    let joined = GatewayCluster::join(store.clone(), node.to_owned(), sessions, recorder, agents);
+    let (store, node) = (store.clone(), node.to_owned());
+    let joined = GatewayCluster::join(store, node, sessions, recorder, agents, advertised);
     joined.await.expect("a node")
 }
 

@@ -38,6 +38,15 @@ pub(super) fn parse_host(text: &str) -> Option<String> {
     (is_valid_host && is_valid_port && !text.contains('@')).then_some(text)
 }
 
+/// Parses the address of a node: a name or an address, with a port.
+pub(super) fn parse_node_address(text: &str) -> Option<String> {
+    let text = parse_host(text)?;
+    let authority: http::uri::Authority = text.parse().ok()?;
+    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+    let is_wildcard = host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
+    (authority.port_u16().is_some_and(|port| port > 0) && !is_wildcard).then_some(text)
+}
+
 /// Parses an allowed web origin: exactly one, never a pattern.
 pub(super) fn parse_origin(text: &str) -> Option<String> {
     let text = text.to_ascii_lowercase();
@@ -82,6 +91,24 @@ mod tests {
         ];
         for (text, expected) in origins {
             assert_eq!(parse_origin(text).is_some(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_a_node_has_a_port() {
+        for (text, expected) in [
+            ("10.0.0.5:4177", true),
+            ("[fd00::5]:4177", true),
+            ("gateway-0.gateways:80", true),
+            ("10.0.0.5", false),
+            ("10.0.0.5:0", false),
+            ("gateway-0", false),
+            ("0.0.0.0:4177", false),
+            ("[::]:4177", false),
+            ("http://10.0.0.5:4177", false),
+            ("", false),
+        ] {
+            assert_eq!(parse_node_address(text).is_some(), expected, "{text}");
         }
     }
 

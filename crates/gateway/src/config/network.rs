@@ -2,7 +2,7 @@
 //!
 //! The variables belong to all programs of a machine, so the file overrides them here.
 
-use std::{path::Path, sync::Arc};
+use std::{env, path::Path, sync::Arc};
 
 use foxwedge_upstream::http::{
     ClientIdentity, NO_PROXY_VARIABLES, NetworkConfig, NoProxyRule, ProxyRules, ProxyServer,
@@ -19,6 +19,9 @@ use super::{
 
 /// The variable with the file of certificates that are trusted instead of the system's.
 const CERTIFICATE_VARIABLE: &str = "SSL_CERT_FILE";
+
+/// The variable with folders of such files. Both variables may be set.
+const CERTIFICATE_FOLDERS_VARIABLE: &str = "SSL_CERT_DIR";
 
 /// The word for no proxy, whatever the variables say.
 const NO_PROXY_AT_ALL: &str = "none";
@@ -133,6 +136,10 @@ fn read_roots(reader: &mut ConfigReader<'_>, section: &mut SectionReader<'_>) ->
         if let Some(read) = read_certificates(reader, &path, &origin, "", load) {
             roots = read;
         }
+    }
+    if let Some((folders, _)) = reader.read_variable(CERTIFICATE_FOLDERS_VARIABLE) {
+        let folders = env::split_paths(&folders).filter(|folder| !folder.as_os_str().is_empty());
+        roots = roots.with_system_folders(folders.collect());
     }
     if let Some((text, origin)) = reader.read_text(section, "ca_file") {
         section.add_setting("ca_file", quote(&text), &origin);

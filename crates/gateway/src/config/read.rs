@@ -7,8 +7,8 @@ use std::{
 
 use super::{
     AccessToken, ConfigEnvironment, ConfigError, ConfigFlags, ConfigIssue, ConfigIssueSeverity,
-    ConfigSection, ConsoleConfig, FileExposure, GatewayConfig, GatewayTimeouts, GuardConfig,
-    RecordConfig, SettingOrigin, TokenScope,
+    ConfigSection, ConsoleConfig, FileExposure, GatewayConfig, GuardConfig, RecordConfig,
+    SettingOrigin, TokenScope,
     access::{TokenState, read_access},
     config_reader::{ConfigReader, SectionReader, display_path},
     document::ConfigDocument,
@@ -103,9 +103,12 @@ fn read_sections(
 ) -> (GatewayConfig, TokenState) {
     let RootSettings { listen } = RootSettings::read(reader, root, None);
     let store = sections::store(reader, root);
-    let (access, token_state) = read_access(reader, root, listen);
+    let advertise = sections::advertise(reader, root, listen, &store);
+    let (mut access, token_state) = read_access(reader, root, listen);
+    // Requests of other nodes come with it.
+    access.hosts.extend(advertise.clone());
     let limits = sections::limits(reader, root);
-    let timeouts = reader.read_section(root, "timeouts", GatewayTimeouts::read);
+    let timeouts = sections::timeouts(reader, root);
     let network = network::network(reader, root);
     let guard = reader.read_section(root, "guard", GuardConfig::read);
     let sessions = sections::sessions(reader, root);
@@ -117,6 +120,7 @@ fn read_sections(
     let upstreams = upstream_list.entries.iter().map(|entry| Arc::clone(&entry.upstream)).collect();
     let config = GatewayConfig {
         listen,
+        advertise,
         access,
         store,
         limits,

@@ -4,9 +4,9 @@ use super::{ConfigSection, LoadedConfig};
 
 /// Settings that only a start can change: a section, and its keys; no keys mean all.
 pub(crate) const FIXED_SETTINGS: [(&str, &[&str]); 7] = [
-    ("", &["listen", "store"]),
+    ("", &["listen", "advertise", "store"]),
     ("[limits]", &["request_head", "connections", "connections_per_address", "requests_per_owner"]),
-    ("[timeouts]", &["request_head", "keep_alive", "client_write", "shutdown"]),
+    ("[timeouts]", &["request_head", "keep_alive", "client_write", "shutdown", "shutdown_delay"]),
     ("[sessions]", &[]),
     ("[record]", &[]),
     ("[telemetry]", &[]),

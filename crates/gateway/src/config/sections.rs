@@ -1,6 +1,8 @@
 //! The sections that need more than the table: the store, telemetry, and limits that depend on each
 //! other.
 
+use std::net::SocketAddr;
+
 use foxwedge_store::StoreUrl;
 use foxwedge_upstream::{
     AddressPolicy, BaseUrlStyle, NetworkTarget, SecretText, format_base_url, parse_base_url,
@@ -8,8 +10,8 @@ use foxwedge_upstream::{
 use http::HeaderName;
 
 use super::{
-    GatewayLimits, SessionConfig, SettingOrigin, TelemetryConfig,
-    config_reader::{ConfigReader, SectionReader, excerpt},
+    GatewayLimits, GatewayTimeouts, SessionConfig, SettingOrigin, TelemetryConfig, address,
+    config_reader::{ConfigReader, SectionReader, excerpt, invalid},
     environment,
     secrets::{self, REDACTED_SECRET},
     table::TelemetrySettings,
@@ -42,6 +44,35 @@ pub(super) fn store(reader: &mut ConfigReader<'_>, root: &mut SectionReader<'_>)
     value
 }
 
+/// Reads where other nodes reach this one. Where nodes share a store, a loopback address that is not
+/// set on purpose is probably a mistake: each machine has its own.
+pub(super) fn advertise(
+    reader: &mut ConfigReader<'_>,
+    root: &mut SectionReader<'_>,
+    listen: SocketAddr,
+    store: &StoreUrl,
+) -> Option<String> {
+    let (mut found, mut is_set) = (None, false);
+    for (text, origin) in reader.read_layers(root, "advertise") {
+        is_set = true;
+        match address::parse_node_address(&text) {
+            Some(parsed) => found = Some((parsed, origin)),
+            None => {
+                let help = "expected a host and a port, such as \"10.0.0.5:4177\"";
+                reader.report_error(&origin, "advertise", invalid(&text), help);
+            }
+        }
+    }
+    if !is_set && matches!(store, StoreUrl::Postgres(_)) && listen.ip().is_loopback() {
+        let message = format!("gateways on other machines cannot reach this one at `{listen}`");
+        let help = "`advertise = \"HOST:PORT\"` is the address at which they can";
+        reader.report_warning(&root.setting_origin("listen"), "listen", message, help);
+    }
+    let (address, origin) = found?;
+    root.add_setting("advertise", quote(&address), &origin);
+    Some(address)
+}
+
 pub(super) fn limits(reader: &mut ConfigReader<'_>, root: &SectionReader<'_>) -> GatewayLimits {
     let mut section = reader.open_section(root, "limits");
     let limits = GatewayLimits::read(reader, &mut section, None);
@@ -50,6 +81,16 @@ pub(super) fn limits(reader: &mut ConfigReader<'_>, root: &SectionReader<'_>) ->
     }
     reader.close_section(section);
     limits
+}
+
+pub(super) fn timeouts(reader: &mut ConfigReader<'_>, root: &SectionReader<'_>) -> GatewayTimeouts {
+    let mut section = reader.open_section(root, "timeouts");
+    let timeouts = GatewayTimeouts::read(reader, &mut section, None);
+    if timeouts.shutdown_delay > timeouts.shutdown {
+        report_order(reader, &section, "shutdown_delay", "shutdown");
+    }
+    reader.close_section(section);
+    timeouts
 }
 
 pub(super) fn sessions(reader: &mut ConfigReader<'_>, root: &SectionReader<'_>) -> SessionConfig {

@@ -120,6 +120,9 @@ settings! {
         stream_idle: Duration = seconds(300), former: "idle";
         /// For open requests at shutdown; `0s` does not wait.
         shutdown: Duration = seconds(25), may_be_zero: true, former: "drain";
+        /// How much of it requests are still accepted, while `/readiness` answers 503.
+        shutdown_delay: Duration = seconds(0), may_be_zero: true,
+            variables: &["FOXWEDGE_SHUTDOWN_DELAY"];
     }
 
     /// The guard settings.
@@ -181,8 +184,8 @@ settings! {
 
     /// The words of `[telemetry]`.
     pub(super) struct TelemetrySettings {
-        /// Log format.
-        log: GatewayLogFormat = GatewayLogFormat::Text,
+        /// Log format; `auto`: text on a terminal, JSON elsewhere.
+        log: GatewayLogFormat = GatewayLogFormat::Auto,
             variables: &["FOXWEDGE_LOG"], flag: Some(("--log", |flags| &flags.log));
         /// Whether spans include the messages of requests and replies.
         otlp_content: bool = false, variables: &["FOXWEDGE_OTLP_CONTENT"];
@@ -288,7 +291,12 @@ fn root_rows() -> Vec<SettingRow> {
         flag: Some(("--store", |flags| &flags.store)),
         ..unset("store", store, "Where runs are stored: a file, or postgres://…")
     };
-    [RootSettings::rows(), vec![store]].concat()
+    let advertise = "Where other gateways on the same PostgreSQL reach this one";
+    let advertise = SettingRow {
+        variables: &["FOXWEDGE_ADVERTISE"],
+        ..unset("advertise", "\"10.0.0.5:4177\"", advertise)
+    };
+    [RootSettings::rows(), vec![advertise, store]].concat()
 }
 
 fn access_rows() -> Vec<SettingRow> {

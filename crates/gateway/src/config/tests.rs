@@ -6,6 +6,7 @@ mod complaints;
 mod layers;
 mod manual;
 mod network;
+mod nodes;
 mod secret_text;
 mod where_models_go;
 

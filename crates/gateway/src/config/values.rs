@@ -92,7 +92,7 @@ words! {
     ReplayPolicy: "marked" => ReplayPolicy::Marked, "identical" => ReplayPolicy::Identical, "never" => ReplayPolicy::Never;
     bool: "true" => true, "false" => false;
     ContentRecording: "true" => ContentRecording::Stored, "false" => ContentRecording::Omitted;
-    GatewayLogFormat: "text" => GatewayLogFormat::Text, "json" => GatewayLogFormat::Json, "off" => GatewayLogFormat::Off;
+    GatewayLogFormat: "auto" => GatewayLogFormat::Auto, "text" => GatewayLogFormat::Text, "json" => GatewayLogFormat::Json, "off" => GatewayLogFormat::Off;
     TokenScope: "user" => TokenScope::User, "admin" => TokenScope::Admin;
     PlaceholderLanguage: "en" => PlaceholderLanguage::English, "zh" => PlaceholderLanguage::Chinese;
     UnansweredPolicy: "answer" => UnansweredPolicy::Answer, "drop-turn" => UnansweredPolicy::DropTurn,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::{
@@ -39,14 +40,27 @@ pub(super) async fn send_to_route(
             return Err(error);
         }
         let mut response = send_upstream(engine, request, prepared, trace, stop).await;
-        if let Some(storage) = shown_storage(prepared, &response) {
+        if let Some(shown) = shown_storage(engine, &request.caller.owner, prepared, &response) {
             let upstream = prepared.route.upstream.name.clone();
+            let known = active.response_storage(&upstream);
+            let storage = match (shown, known) {
+                (ResponseStorage::Unknown, ResponseStorage::NotStored) => known,
+                _ => shown,
+            };
             active.set_response_storage(&upstream, storage);
-            if storage == ResponseStorage::NotStored
-                && let Some(resolved) = prepare_resolved(engine, request, prepared.route.clone())
-            {
-                *prepared = RoutedRequest { is_fallback: prepared.is_fallback, ..resolved };
-                response = send_upstream(engine, request, prepared, trace, stop).await;
+            if storage != ResponseStorage::Stored {
+                let route = prepared.route.clone();
+                match prepare_resolved(engine, request, route, &prepared.references) {
+                    Some(resolved) => {
+                        *prepared = RoutedRequest { is_fallback: prepared.is_fallback, ..resolved };
+                        response = send_upstream(engine, request, prepared, trace, stop).await;
+                    }
+                    // The id may be wrong: the gateway does not know it either.
+                    None if known == ResponseStorage::Stored => {
+                        active.set_response_storage(&upstream, ResponseStorage::Unknown);
+                    }
+                    None => active.set_response_storage(&upstream, known),
+                }
             }
         }
         let has_failed = is_failure(&response);
@@ -78,25 +92,65 @@ fn use_fallback(
 }
 
 /// What a response shows about the storage of its upstream: whether it knew the response that the
-/// request continues.
+/// request continues and the items it refers to. `Unknown`: it did not know what another upstream
+/// has created.
 fn shown_storage(
+    engine: &EngineShared,
+    owner: &str,
     prepared: &RoutedRequest,
     response: &Result<UpstreamResponse, ApiError>,
 ) -> Option<ResponseStorage> {
-    let previous = prepared.previous_response.as_deref()?;
+    if prepared.references.is_empty() {
+        return None;
+    }
     match response {
         Ok(UpstreamResponse::Reply { .. }) => Some(ResponseStorage::Stored),
         Ok(UpstreamResponse::Error { status, body, .. })
             if matches!(status.as_u16(), 400 | 404) =>
         {
-            let text = String::from_utf8_lossy(body).to_lowercase();
-            let is_missing = text.contains("not found") || text.contains("not_found");
-            let names = [&*previous.to_lowercase(), "previous_response"];
-            let is_meant = names.iter().any(|name| text.contains(name));
-            (is_missing && is_meant).then_some(ResponseStorage::NotStored)
+            let upstream = &prepared.route.upstream.name;
+            let is_own =
+                |id: &str| engine.response_items.creator(owner, id).as_ref() == Some(upstream);
+            read_refusal(body, &prepared.references, is_own)
         }
         Ok(UpstreamResponse::Error { .. }) | Err(_) => None,
     }
+}
+
+/// What an error shows about the storage of an upstream; `None` if it is about something else.
+/// `is_own`: whether the upstream has created a response or an item.
+fn read_refusal(
+    error: &[u8],
+    references: &[Arc<str>],
+    is_own: impl Fn(&str) -> bool,
+) -> Option<ResponseStorage> {
+    let text = String::from_utf8_lossy(error).to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let named = || references.iter().filter(|id| text.contains(&id.to_lowercase()));
+    let is_meant = says(&["previous_response", "previous response"]) || named().next().is_some();
+    // Organizations with Zero Data Retention get a sentence of their own.
+    let stores_nothing = says(&["items are not persisted"])
+        || is_meant && says(&["zero data retention"])
+        || refuses_previous_response(error);
+    if stores_nothing {
+        return Some(ResponseStorage::NotStored);
+    }
+    if !is_meant || !says(&["not found", "not_found"]) {
+        return None;
+    }
+    let is_own_missing = match named().next() {
+        Some(_) => named().any(|id| is_own(id)),
+        None => references.iter().any(|id| is_own(id)),
+    };
+    Some(if is_own_missing { ResponseStorage::NotStored } else { ResponseStorage::Unknown })
+}
+
+/// Whether an error says that the upstream does not support references to responses.
+fn refuses_previous_response(error: &[u8]) -> bool {
+    let error: Value = serde_json::from_slice(error).unwrap_or_default();
+    let error = error.get("error").unwrap_or(&error);
+    let code = error["code"].as_str().unwrap_or_default();
+    error["param"] == "previous_response_id" && code.starts_with("unsupported")
 }
 
 /// Whether another upstream may do better: this one is out of reach, overloaded or broken.

@@ -15,10 +15,12 @@ use super::{
     identity::{RequestIdentity, identify},
     nesting::check_nesting,
     opening::opening_digest,
+    response_items::is_reference,
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
     active_config::ResponseStorage,
+    api_error::shorten_name,
     config::{GatewayConfig, ModelRoute},
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
     ordered_id::OrderedId,
@@ -43,8 +45,9 @@ pub(super) struct RoutedRequest {
     /// How many tokens the reply may have.
     pub(super) max_output: Option<u64>,
     pub(super) guarded: GuardedRequest,
-    /// The id of the response that the request continues, if the upstream has to know it.
-    pub(super) previous_response: Option<Arc<str>>,
+    /// Ids of the response that the request continues and of the items it refers to, if the
+    /// upstream has to know them.
+    pub(super) references: Vec<Arc<str>>,
     /// The body, if later requests may refer to its reply by id; `None` if the upstream stores it
     /// itself.
     pub(super) referable_body: Option<Bytes>,
@@ -81,15 +84,16 @@ pub(super) fn prepare_for_route(
 }
 
 /// The same request with the content of the responses and items that it refers to, for an upstream
-/// that turned out not to store them. `None` if they are not known here.
+/// that turned out not to have them. `None` if `references`, which it was sent, are not known here.
 pub(super) fn prepare_resolved(
     engine: &EngineShared,
     request: &GatewayRequest,
     route: Arc<ModelRoute>,
+    references: &[Arc<str>],
 ) -> Option<RoutedRequest> {
     let body = request.body.clone();
     let resolved = prepare_body(engine, request, body, References::ByGateway, Some(route)).ok()?;
-    resolved.previous_response.is_none().then_some(resolved)
+    (*resolved.references != *references).then_some(resolved)
 }
 
 /// Who resolves references of a Responses request to earlier responses and items.
@@ -151,14 +155,22 @@ fn prepare_body(
     }
     let is_ours = references == References::ByGateway || storage == ResponseStorage::NotStored;
     if references != References::Resolved && (!stored_upstream || is_ours) {
-        let resolved = match engine.response_items.resolve(&request.caller.owner, &reading) {
+        let owner = &request.caller.owner;
+        let resolved = match engine.response_items.resolve(owner, &reading, stored_upstream) {
             // The upstream may have what is not known here.
             Err(_) if stored_upstream => None,
             resolved => resolved?,
         };
-        if let Some(body) = resolved {
+        if let Some((body, left_out)) = resolved {
             let references = References::Resolved;
-            return prepare_body(engine, request, body.into(), references, Some(route));
+            let mut prepared = prepare_body(engine, request, body.into(), references, Some(route))?;
+            if left_out > 0 {
+                prepared.guarded.losses.push(format!(
+                    "reasoning of earlier replies is left out ({left_out}): the upstream does not \
+                     store it, and it has no encrypted content"
+                ));
+            }
+            return Ok(prepared);
         }
     }
 
@@ -210,13 +222,28 @@ fn prepare_body(
             && from == Format::OpenaiResponses
             && envelope.store != Some(false))
         .then(|| body.clone()),
-        previous_response: envelope.previous_response.as_deref().map(Arc::from),
+        references: reference_ids(&reading),
         route,
         requested_model,
         model,
         format,
         guarded,
     })
+}
+
+/// The ids of the response that a request continues and of the items it refers to.
+fn reference_ids(reading: &OutlinedDocument<'_>) -> Vec<Arc<str>> {
+    #[derive(serde::Deserialize)]
+    struct ItemReference<'a> {
+        #[serde(borrow)]
+        id: Cow<'a, str>,
+    }
+    let draft = &reading.draft;
+    let items = draft.messages.iter().filter(|message| is_reference(message)).filter_map(|item| {
+        let reference: ItemReference<'_> = serde_json::from_str(item.span.of(draft.source)).ok()?;
+        Some(Arc::from(reference.id))
+    });
+    reading.envelope.previous_response.as_deref().map(Arc::from).into_iter().chain(items).collect()
 }
 
 /// Parses the document again if the route's rules need other options. They apply to the model of
@@ -271,9 +298,7 @@ fn refuse_stateful(reading: &OutlinedDocument<'_>, from: Format) -> Result<(), A
         let message = "the cached content is not known to this model's upstream: send what it holds \
                        in `systemInstruction` and `contents`";
         let kind = ApiErrorKind::InvalidRequest;
-        return Err(
-            ApiError::new(kind, "cached_content_unsupported", message).at("cachedContent")
-        );
+        return Err(ApiError::new(kind, "cached_content_unsupported", message).at("cachedContent"));
     }
     if let Some(id) = &envelope.conversation {
         let message = format!("Conversation with id '{}' not found.", shorten_name(id));
@@ -403,11 +428,6 @@ fn findings_error(report: &Report) -> ApiError {
         .with("rule", json!(label))
         .with("findings", json!(list));
     ApiError { findings: count_rejected(report).into(), ..error }
-}
-
-/// A name for an error message: short and printable.
-pub(super) fn shorten_name(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use foxwedge_agents::AgentHandle;
-use foxwedge_formats::model::{ContentPart, ModelPart, ModelReply};
+use foxwedge_core::Format;
+use foxwedge_formats::model::{ContentPart, ModelPart, ModelReply, ModelResponse, encode_reply};
+use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{EngineShared, lock};
+use super::{EngineShared, GatewayEngine, lock};
 use crate::{
     record::RequestRecording,
     session::{CachedReply, SessionGuard},
@@ -58,12 +60,30 @@ impl ReplyInFlight {
         self.resume_points.first().copied().unwrap_or(tip)
     }
 
-    /// Keeps a complete reply for requests that refer to it by id.
-    pub(crate) fn remember_reply(&self, reply: &ModelReply<'_>) {
-        if let Some(body) = &self.referable_body {
-            let response_items = &self.stop_guard.engine.response_items;
-            response_items.remember(&self.owner, body, reply, &self.request);
-        }
+    /// Keeps a complete reply for requests that refer to it by id. `response` reads the
+    /// response object that the client got; without one, the ids are those of a converted reply.
+    /// `creator` is the upstream, if the ids are its own.
+    pub(crate) fn remember_reply(
+        &self,
+        reply: &ModelReply<'_>,
+        response: impl FnOnce() -> Option<Value>,
+        creator: Option<&Arc<str>>,
+    ) {
+        let Some(body) = &self.referable_body else { return };
+        // Some upstreams repeat no items at the end of a stream.
+        let has_items = |it: &Value| it["output"].as_array().is_some_and(|items| !items.is_empty());
+        let converted = || {
+            let outcome = ModelResponse::Reply(reply.clone());
+            let encoded = encode_reply(&outcome, Format::OpenaiResponses, &self.request);
+            serde_json::from_str(&encoded.body).unwrap_or_default()
+        };
+        let response = response().filter(has_items).unwrap_or_else(converted);
+        self.stop_guard.engine.response_items.remember(&self.owner, body, &response, creator);
+    }
+
+    /// Keeps the upstream that created a response, for requests that retrieve, delete or cancel it.
+    pub(crate) fn remember_creator(&self, id: &str, upstream: &Arc<str>) {
+        self.stop_guard.engine.response_items.remember_creator(&self.owner, id, upstream);
     }
 }
 
@@ -71,6 +91,7 @@ impl ReplyInFlight {
 pub(crate) struct StopGuard {
     engine: Arc<EngineShared>,
     run: Arc<str>,
+    /// Receives nothing, and fails, if the gateway shuts down.
     pub(crate) stop: oneshot::Receiver<()>,
 }
 
@@ -79,6 +100,13 @@ impl StopGuard {
         let (sender, stop) = oneshot::channel();
         lock(&engine.stop_senders).insert(run.clone(), sender);
         StopGuard { engine: engine.clone(), run, stop }
+    }
+}
+
+impl GatewayEngine {
+    /// Ends the replies in flight: the gateway shuts down.
+    pub(crate) fn end_replies(&self) {
+        lock(&self.inner.stop_senders).clear();
     }
 }
 

@@ -8,97 +8,138 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use foxwedge_core::{Format, Message, MessageFlags};
-use foxwedge_formats::{
-    OutlinedDocument,
-    model::{ModelReply, ModelResponse, encode_reply},
-};
+use foxwedge_core::{Message, MessageFlags};
+use foxwedge_formats::OutlinedDocument;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::lock;
-use crate::{ApiError, ApiErrorKind};
+use super::{GatewayEngine, lock};
+use crate::{ApiError, ApiErrorKind, api_error::shorten_name};
 
 /// Longer conversations are not cached.
 const MAX_REQUEST_BYTES: usize = 4 << 20;
 
-/// Items and conversations, by owner and id. Two generations bound the cache.
+/// For how many responses and items one generation knows the upstream.
+const MAX_UPSTREAM_NAMES: usize = 20_000;
+
+/// Items and conversations, by owner and id, and the upstreams that created them.
 #[derive(Debug)]
 pub(crate) struct ResponseItemCache {
-    /// Maximum bytes of one generation.
+    /// Maximum bytes of one generation of items and conversations.
     max_bytes: usize,
-    generations: Mutex<CacheGenerations>,
+    contents: Mutex<CacheGenerations>,
+    upstreams: Mutex<CacheGenerations>,
 }
 
+/// Texts by key. Two generations bound them.
 #[derive(Debug, Default)]
 struct CacheGenerations {
     young: HashMap<u128, Arc<str>>,
     old: HashMap<u128, Arc<str>>,
-    bytes: usize,
+    /// The sizes of the young texts, added up.
+    size: usize,
+}
+
+impl CacheGenerations {
+    fn find(&self, key: u128) -> Option<Arc<str>> {
+        self.young.get(&key).or_else(|| self.old.get(&key)).cloned()
+    }
+
+    fn put(&mut self, key: u128, text: Arc<str>, size: usize, max_size: usize) {
+        if self.size + size > max_size {
+            self.old = mem::take(&mut self.young);
+            self.size = 0;
+        }
+        self.size += size;
+        self.young.insert(key, text);
+    }
 }
 
 impl ResponseItemCache {
     /// Creates a cache of at most `max_bytes`.
     pub(crate) fn new(max_bytes: usize) -> ResponseItemCache {
-        ResponseItemCache { max_bytes: max_bytes / 2, generations: Mutex::default() }
+        ResponseItemCache {
+            max_bytes: max_bytes / 2,
+            contents: Mutex::default(),
+            upstreams: Mutex::default(),
+        }
     }
 
-    /// Replaces the references of a request by their content; `None` if it has none.
+    /// Replaces the references of a request by their content. `has_storage`: the upstream may know
+    /// items that are not known here. Returns the body and how many reasoning items it leaves out;
+    /// `None` if nothing is replaced.
     pub(super) fn resolve(
         &self,
         owner: &str,
         reading: &OutlinedDocument<'_>,
-    ) -> Result<Option<String>, ApiError> {
-        let is_reference = |message: &&Message| message.flags.has(MessageFlags::REFERENCE);
+        has_storage: bool,
+    ) -> Result<Option<(String, usize)>, ApiError> {
         let messages = &reading.draft.messages;
         let envelope = &reading.envelope;
-        if !messages.iter().any(|message| is_reference(&message))
-            && envelope.previous_response.is_none()
-        {
+        if !messages.iter().any(is_reference) && envelope.previous_response.is_none() {
             return Ok(None);
         }
         let Ok(mut body) = serde_json::from_str::<Value>(reading.draft.source) else {
             return Ok(None);
         };
-        let mut input = match body.get_mut("input").map(Value::take) {
+        let input = match body.get_mut("input").map(Value::take) {
             Some(Value::Array(items)) => items,
             Some(Value::String(text)) => vec![json!({ "role": "user", "content": text })],
             None => Vec::new(),
             Some(_) => return Ok(None),
         };
-        // An item of the list is a message of the draft.
-        let items = input.iter_mut().zip(messages).filter(|(_, message)| is_reference(message));
-        for (item, _) in items {
-            let id = item["id"].as_str().unwrap_or_default().to_owned();
-            *item = self.find(owner, "item", &id).ok_or_else(|| item_not_found(&id))?;
+        let before = match &envelope.previous_response {
+            None => Vec::new(),
+            Some(id) => match self.find(owner, "reply", id) {
+                Some(Value::Array(before)) => before,
+                _ => return Err(previous_response_not_found(id)),
+            },
+        };
+        // An item of the list is a message of the draft. `true`: it comes from the cache.
+        let mut items: Vec<(Value, bool)> = before.into_iter().map(|item| (item, true)).collect();
+        let mut messages = messages.iter();
+        for item in input {
+            if !messages.next().is_some_and(is_reference) {
+                items.push((item, false));
+                continue;
+            }
+            let id = item["id"].as_str().unwrap_or_default();
+            match self.find(owner, "item", id) {
+                Some(found) => items.push((found, true)),
+                None if has_storage => items.push((item, false)),
+                None => return Err(item_not_found(id)),
+            }
         }
-        if let Some(id) = &envelope.previous_response {
-            let Some(Value::Array(mut before)) = self.find(owner, "reply", id) else {
-                return Err(previous_response_not_found(id));
-            };
-            before.append(&mut input);
-            input = before;
+        if envelope.previous_response.is_none() && !items.iter().any(|(_, is_cached)| *is_cached) {
+            return Ok(None);
         }
+        // Only an upstream with a storage looks up reasoning by its id.
+        let left_out = if has_storage { leave_out_unstored(&mut items) } else { 0 };
         if let Some(body) = body.as_object_mut() {
             body.remove("previous_response_id");
+            let input = items.into_iter().map(|(item, _)| item).collect();
             body.insert("input".to_owned(), Value::Array(input));
         }
-        Ok(Some(body.to_string()))
+        Ok(Some((body.to_string(), left_out)))
     }
 
-    /// Stores a request and its reply, so that later requests may reference them. `seed` is the one
-    /// of the ids that the client got.
-    pub(super) fn remember(&self, owner: &str, request: &[u8], reply: &ModelReply<'_>, seed: &str) {
-        let outcome = ModelResponse::Reply(reply.clone());
-        let encoded = encode_reply(&outcome, Format::OpenaiResponses, seed);
-        let Ok(reply) = serde_json::from_str::<Value>(&encoded.body) else { return };
-        let Some(output) = reply["output"].as_array() else { return };
+    /// Stores a request and its response, as the client got it, so that later requests may
+    /// reference them. `creator` is the upstream whose ids it has.
+    pub(super) fn remember(
+        &self,
+        owner: &str,
+        request: &[u8],
+        response: &Value,
+        creator: Option<&Arc<str>>,
+    ) {
+        let Some(output) = response["output"].as_array() else { return };
         for item in output {
             if let Some(id) = item["id"].as_str() {
                 self.put(owner, "item", id, &item.to_string());
+                creator.into_iter().for_each(|creator| self.remember_creator(owner, id, creator));
             }
         }
-        let Some(id) = reply["id"].as_str().filter(|_| request.len() < MAX_REQUEST_BYTES) else {
+        let Some(id) = response["id"].as_str().filter(|_| request.len() < MAX_REQUEST_BYTES) else {
             return;
         };
         let Ok(mut request) = serde_json::from_slice::<Value>(request) else { return };
@@ -121,23 +162,123 @@ impl ResponseItemCache {
         self.put(owner, "reply", id, &Value::Array(items).to_string());
     }
 
+    /// Stores the name of the upstream that created a response or an item.
+    pub(super) fn remember_creator(&self, owner: &str, id: &str, upstream: &Arc<str>) {
+        let key = cache_key(owner, "upstream", id);
+        lock(&self.upstreams).put(key, upstream.clone(), 1, MAX_UPSTREAM_NAMES);
+    }
+
+    /// The name of the upstream that created a response or an item, if that is known.
+    pub(super) fn creator(&self, owner: &str, id: &str) -> Option<Arc<str>> {
+        lock(&self.upstreams).find(cache_key(owner, "upstream", id))
+    }
+
     fn find(&self, owner: &str, kind: &str, id: &str) -> Option<Value> {
-        let key = cache_key(owner, kind, id);
-        let found = {
-            let generations = lock(&self.generations);
-            generations.young.get(&key).or_else(|| generations.old.get(&key)).cloned()
-        };
+        let found = lock(&self.contents).find(cache_key(owner, kind, id));
         serde_json::from_str(&found?).ok()
     }
 
     fn put(&self, owner: &str, kind: &str, id: &str, text: &str) {
-        let mut generations = lock(&self.generations);
-        if generations.bytes + text.len() > self.max_bytes {
-            generations.old = mem::take(&mut generations.young);
-            generations.bytes = 0;
+        let key = cache_key(owner, kind, id);
+        lock(&self.contents).put(key, text.into(), text.len(), self.max_bytes);
+    }
+}
+
+impl GatewayEngine {
+    /// The name of the upstream that created a response of this owner, if that is known.
+    pub(crate) fn response_upstream(&self, owner: &str, id: &str) -> Option<Arc<str>> {
+        self.inner.response_items.creator(owner, id)
+    }
+}
+
+/// Whether an item only references something stored on the server.
+pub(super) fn is_reference(message: &Message) -> bool {
+    message.flags.has(MessageFlags::REFERENCE)
+}
+
+/// Removes reasoning from the cache that the upstream would have to look up by its id, and the id
+/// of the item that follows it, which would require the reasoning. Returns how many were removed.
+fn leave_out_unstored(items: &mut Vec<(Value, bool)>) -> usize {
+    let (before, mut follows_removed) = (items.len(), false);
+    items.retain_mut(|(item, is_cached)| {
+        let is_removed = *is_cached && is_unstored_reasoning(item);
+        if follows_removed
+            && !is_removed
+            && matches!(
+                item["type"].as_str(),
+                Some("message" | "function_call" | "custom_tool_call")
+            )
+            && let Some(item) = item.as_object_mut()
+        {
+            item.remove("id");
         }
-        generations.bytes += text.len();
-        generations.young.insert(cache_key(owner, kind, id), text.into());
+        follows_removed = is_removed;
+        !is_removed
+    });
+    before - items.len()
+}
+
+/// Whether an item is reasoning that is useless without the server's storage: it has an id, and
+/// neither encrypted content nor readable content. A summary is not the reasoning.
+fn is_unstored_reasoning(item: &Value) -> bool {
+    let is_empty = |key: &str| match &item[key] {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(parts) => parts.is_empty(),
+        Value::Object(_) | Value::Bool(_) | Value::Number(_) => false,
+    };
+    item["type"] == "reasoning"
+        && item["id"].is_string()
+        && is_empty("encrypted_content")
+        && is_empty("content")
+}
+
+/// Reads the response object at the end of a stream of the Responses API.
+#[derive(Debug)]
+pub(super) struct FinalResponseReader {
+    /// The beginning of a line.
+    line: Vec<u8>,
+    /// Longer lines are not read.
+    max_line: usize,
+    /// The last line with a finished response.
+    last: Vec<u8>,
+}
+
+impl FinalResponseReader {
+    pub(super) fn new(max_line: usize) -> FinalResponseReader {
+        FinalResponseReader { line: Vec::new(), max_line, last: Vec::new() }
+    }
+
+    /// Reads more bytes of the stream.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // What is left of such a line is no event.
+            if self.line.len() + piece.len() > self.max_line {
+                self.line.clear();
+                continue;
+            }
+            self.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                self.end_line();
+            }
+        }
+    }
+
+    /// The response object, if there was one.
+    pub(super) fn finish(mut self) -> Option<Value> {
+        self.end_line();
+        let mut event: Value = serde_json::from_slice(self.last.strip_prefix(b"data:")?).ok()?;
+        Some(event["response"].take())
+    }
+
+    fn end_line(&mut self) {
+        let has = |name: &[u8]| memchr::memmem::find(&self.line, name).is_some();
+        let is_last = self.line.starts_with(b"data:")
+            && (has(b"\"response.completed\"") || has(b"\"response.incomplete\""));
+        if is_last {
+            mem::swap(&mut self.line, &mut self.last);
+        }
+        self.line.clear();
     }
 }
 
@@ -147,13 +288,41 @@ fn cache_key(owner: &str, kind: &str, id: &str) -> u128 {
 }
 
 fn item_not_found(id: &str) -> ApiError {
-    let message = format!("Item with id '{}' not found.", super::prepare::shorten_name(id));
+    let message = format!("Item with id '{}' not found.", shorten_name(id));
     ApiError::new(ApiErrorKind::NotFound, "item_not_found", message).at("input")
 }
 
 pub(super) fn previous_response_not_found(id: &str) -> ApiError {
-    let message =
-        format!("Previous response with id '{}' not found.", super::prepare::shorten_name(id));
+    let message = format!("Previous response with id '{}' not found.", shorten_name(id));
     ApiError::new(ApiErrorKind::InvalidRequest, "previous_response_not_found", message)
         .at("previous_response_id")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_final_response_of_a_stream_is_read_however_it_is_cut() {
+        let delta = json!({"type": "response.output_text.delta",
+            "delta": "data: {\"type\":\"response.completed\",\"response\":1}\n"});
+        let last = |kind: &str| json!({"type": kind, "response": {"id": "resp_1", "output": [7]}});
+        for (kind, line_end, end) in [
+            ("response.completed", "\n", "\n\n"),
+            ("response.incomplete", "\r\n", "\r\n\r\n"),
+            ("response.completed", "\n", ""),
+            ("response.completed", "\n", "\n\ndata: [DONE]\n\n"),
+        ] {
+            let (event, delta) = (last(kind), &delta);
+            let stream = format!("data: {delta}{line_end}{line_end}event: x\ndata:{event}{end}");
+            for size in 1..stream.len() {
+                let mut reader = FinalResponseReader::new(1 << 20);
+                stream.as_bytes().chunks(size).for_each(|bytes| reader.push(bytes));
+                assert_eq!(reader.finish(), Some(event["response"].clone()), "{size}");
+            }
+        }
+        let mut short = FinalResponseReader::new(20);
+        short.push(format!("data:{}\n\n", last("response.completed")).as_bytes());
+        assert_eq!(short.finish(), None, "the line is too long");
+    }
 }

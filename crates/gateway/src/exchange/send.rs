@@ -104,12 +104,13 @@ impl AttemptObserver for GatewayAttemptObserver<'_> {
     fn repair_request(
         &mut self,
         sent: &Bytes,
+        error: &str,
         explanation: &ErrorExplanation<'_>,
     ) -> Option<Bytes> {
         let policy = self.route.retry_repair_policy()?;
         let (format, model) = (self.format, self.model);
         let profile = self.route.upstream.profile(format, model);
-        let refused = RefusedRequest { body: sent, format, profile, model };
+        let refused = RefusedRequest { body: sent, error, format, profile, model };
         let RepairedRetry { body, changes, check_options: _ } =
             repair_for_retry(refused, policy, explanation)?;
         self.guarded.body = body.clone();

@@ -50,7 +50,7 @@ fn line() -> RequestLogLine {
     }
 }
 
-fn written(format: config::GatewayLogFormat) -> String {
+fn written(format: GatewayLogFormat) -> String {
     let buffer = SharedBuffer::default();
     let (log, writer) = RequestLog::start(format, Some(Box::new(buffer.clone())), Metrics::new())
         .expect("a thread");
@@ -63,13 +63,13 @@ fn written(format: config::GatewayLogFormat) -> String {
 #[test]
 fn a_line_has_the_same_fields_as_text_and_as_json() {
     assert_eq!(
-        written(config::GatewayLogFormat::Text),
+        written(GatewayLogFormat::Text),
         "1970-01-01T00:00:00.000Z POST /v1/messages 200 12ms request.id=r1 owner=ann \
          model=m\u{fffd}[31m upstream=main session.id=s1 run.id=n1 match=prefix action=fixed \
          findings=FW101=2 first_ms=1.5 bytes.in=3 bytes.out=4 agent=py/1\n"
     );
     let json: serde_json::Value =
-        serde_json::from_str(&written(config::GatewayLogFormat::Json)).expect("one object");
+        serde_json::from_str(&written(GatewayLogFormat::Json)).expect("one object");
     assert_eq!(
         json,
         serde_json::json!({
@@ -80,7 +80,7 @@ fn a_line_has_the_same_fields_as_text_and_as_json() {
             "findings": "FW101=2", "first_ms": 1.5, "bytes.in": 3, "bytes.out": 4, "agent": "py/1"
         })
     );
-    assert_eq!(written(config::GatewayLogFormat::Off), "");
+    assert_eq!(written(GatewayLogFormat::Off), "");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_blocked_log_drops_lines_and_blocks_no_request() {
     let (release, blocked) = mpsc::channel();
     let metrics = Metrics::new();
     let (log, writer) = RequestLog::start(
-        config::GatewayLogFormat::Json,
+        GatewayLogFormat::Json,
         Some(Box::new(BlockingWriter(blocked))),
         metrics.clone(),
     )

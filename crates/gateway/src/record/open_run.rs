@@ -4,15 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use foxwedge_run::{EventPayload, Outcome, RunEvent};
 use foxwedge_store::{
-    AnyStore, CloseAuthority, FinalizeResult, Lease, NewRecord, Result, RunClosing, RunRow, Store,
-    StoreError, retry_unavailable,
+    AnyStore, CloseAuthority, FinalizeResult, Lease, NewRecord, Result, RunClosing, RunRow,
+    RunState, Store, StoreError, retry_unavailable,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::run_log::RunLog;
 
 /// The duration of a lease, in milliseconds.
 pub(super) const LEASE_MILLIS: u64 = 60_000;
+
+/// How long the writer waits for the answer whether a run is open.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How many events are read at a time.
 const EVENTS_PER_READ: usize = 1_000;
@@ -36,8 +39,8 @@ pub(super) enum RunOwnership {
     Open(Box<OpenRun>),
     /// It has ended.
     Ended(Outcome),
-    /// Another process has ended it or owns it.
-    Taken,
+    /// Another process has ended it or owns it. The outcome, if it is known.
+    Taken(Option<Outcome>),
 }
 
 impl OpenRun {
@@ -118,6 +121,18 @@ impl OpenRun {
         }
     }
 
+    /// Checks whether another process has ended the run. Of a store that does not answer soon, nothing
+    /// is known.
+    pub(super) async fn check(self: Box<Self>, store: &AnyStore) -> RunOwnership {
+        match timeout(CHECK_TIMEOUT, store.run(&self.run)).await {
+            Ok(Ok(Some(row))) if row.state != RunState::Open => {
+                RunOwnership::Taken(row.state.outcome())
+            }
+            Ok(Ok(None)) => RunOwnership::Taken(None),
+            Ok(Ok(Some(_)) | Err(_)) | Err(_) => RunOwnership::Open(self),
+        }
+    }
+
     /// Whether its lease should be renewed.
     pub(super) fn is_stale(&self, now: Instant) -> bool {
         now.duration_since(self.renewed_at) >= Duration::from_millis(LEASE_MILLIS / 2)
@@ -166,7 +181,7 @@ async fn finalize(
         Ok(FinalizeResult::AlreadyEnded(row)) if row.state.outcome() == Some(outcome) => {
             Ok(RunOwnership::Ended(outcome))
         }
-        Ok(FinalizeResult::AlreadyEnded(_)) => Ok(RunOwnership::Taken),
+        Ok(FinalizeResult::AlreadyEnded(row)) => Ok(RunOwnership::Taken(row.state.outcome())),
         Err(error) => taken_or_error(error),
     }
 }
@@ -184,9 +199,8 @@ pub(super) fn drop_optional_content(closing: &mut RunClosing) {
 
 fn taken_or_error(error: StoreError) -> Result<RunOwnership> {
     match error {
-        StoreError::Ended(_) | StoreError::Fenced { .. } | StoreError::NoRun(_) => {
-            Ok(RunOwnership::Taken)
-        }
+        StoreError::Ended(row) => Ok(RunOwnership::Taken(row.state.outcome())),
+        StoreError::Fenced { .. } | StoreError::NoRun(_) => Ok(RunOwnership::Taken(None)),
         error => Err(error),
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    fmt,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use foxwedge_run::{self as run, CallRef, EventPayload, Outcome, StopRequest};
@@ -24,17 +25,50 @@ use crate::metrics::{DroppedItem, Metrics};
 /// How many sessions are remembered as existing.
 const MAX_KNOWN_SESSIONS: usize = 100_000;
 
+/// Is told of runs that another process has stopped, so that a request in progress ends. Cheap to
+/// clone; clones share state.
+#[derive(Clone, Default)]
+pub(super) struct StoppedRunListener(Arc<OnceLock<StopListener>>);
+
+type StopListener = Box<dyn Fn(&str) + Send + Sync>;
+
+impl StoppedRunListener {
+    /// Sets what is called with the id of a run, once.
+    pub(super) fn set(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
+        // A recorder has one engine.
+        let _ = self.0.set(Box::new(listener));
+    }
+
+    fn notify(&self, run: &str) {
+        if let Some(listener) = self.0.get() {
+            listener(run);
+        }
+    }
+}
+
+impl fmt::Debug for StoppedRunListener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("StoppedRunListener").finish_non_exhaustive()
+    }
+}
+
 /// Writes the run events of sessions to the store.
 pub(super) struct SessionWriter {
     pub(super) store: Arc<AnyStore>,
     pub(super) node_id: String,
     pub(super) metrics: Metrics,
+    stopped_runs: StoppedRunListener,
     known_sessions: Mutex<HashSet<Arc<str>>>,
 }
 
 impl SessionWriter {
-    pub(super) fn new(store: Arc<AnyStore>, node_id: String, metrics: Metrics) -> SessionWriter {
-        SessionWriter { store, node_id, metrics, known_sessions: Mutex::default() }
+    pub(super) fn new(
+        store: Arc<AnyStore>,
+        node_id: String,
+        metrics: Metrics,
+        stopped_runs: StoppedRunListener,
+    ) -> SessionWriter {
+        SessionWriter { store, node_id, metrics, stopped_runs, known_sessions: Mutex::default() }
     }
 
     /// Applies the commands of a session. Returns its run while that is still open.
@@ -96,18 +130,29 @@ impl SessionWriter {
         if open_run.log.is_over() {
             self.metrics.count_late_events(open_run.log.late_events());
         }
+        let run = open_run.run.clone();
         let ownership = open_run.save_events(&self.store, records).await;
-        self.count_outcome(ownership)
+        self.count_outcome(&run, ownership)
     }
 
-    pub(super) fn count_outcome(&self, ownership: Result<RunOwnership>) -> Option<Box<OpenRun>> {
+    /// Returns a run that is still open. The request of one that was stopped elsewhere is stopped.
+    pub(super) fn count_outcome(
+        &self,
+        run: &str,
+        ownership: Result<RunOwnership>,
+    ) -> Option<Box<OpenRun>> {
         match ownership {
             Ok(RunOwnership::Open(open_run)) => Some(open_run),
             Ok(RunOwnership::Ended(outcome)) => {
                 self.metrics.count_run(outcome);
                 None
             }
-            Ok(RunOwnership::Taken) => None,
+            Ok(RunOwnership::Taken(outcome)) => {
+                if outcome == Some(Outcome::Stopped) {
+                    self.stopped_runs.notify(run);
+                }
+                None
+            }
             // Its lease expires, and another process closes it.
             Err(_) => {
                 self.metrics.count_dropped(DroppedItem::Records, 1);

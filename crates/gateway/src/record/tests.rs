@@ -4,6 +4,7 @@ mod stories;
 mod content;
 mod overflow;
 mod restart;
+mod stopped_elsewhere;
 mod beside;
 mod together;
 

@@ -22,7 +22,7 @@ use super::{
     delay::{self, QueuedRunEnd, age},
     open_run::{OpenRun, RunOwnership},
     queue::{RecordCommand, RecordQueueItem, RecordQueueReader, RequestStart, WriteUrgency},
-    session_writer::SessionWriter,
+    session_writer::{SessionWriter, StoppedRunListener},
     unix_millis,
     waiting_runs::RunsAwaitingTools,
 };
@@ -34,6 +34,9 @@ const BATCH_SIZE: usize = 1_024;
 const TICK_INTERVAL: Duration = Duration::from_secs(1);
 /// After how many ticks leases are renewed.
 const RENEW_EVERY_TICKS: u32 = 10;
+/// After how many ticks runs with a request in progress are checked: another process may have stopped
+/// them, and nothing may be written for a long time. The request ends within that time.
+const CHECK_EVERY_TICKS: u32 = 3;
 /// How many runs of other processes are closed at the start.
 pub(super) const START_SWEEP_LIMIT: usize = 1_000;
 /// How many of them are closed at a time later, so that own writes do not wait.
@@ -57,6 +60,13 @@ type SessionOpenRun = (Arc<str>, Box<OpenRun>);
 /// Commands by session.
 type CommandsBySession = HashMap<Arc<str>, Vec<RecordCommand>>;
 
+/// What the store is asked about a run.
+#[derive(Clone, Copy)]
+enum OwnershipWork {
+    RenewLease,
+    Check,
+}
+
 /// Whether the writer continues.
 enum WriterFlow {
     Continue,
@@ -70,8 +80,10 @@ impl RecordWriter {
         queue: RecordQueueReader,
         waiting_runs: Arc<RunsAwaitingTools>,
         metrics: Metrics,
+        stopped_runs: StoppedRunListener,
     ) -> RecordWriter {
-        let session_writer = Arc::new(SessionWriter::new(store, node_id, metrics));
+        let session_writer = SessionWriter::new(store, node_id, metrics, stopped_runs);
+        let session_writer = Arc::new(session_writer);
         RecordWriter {
             session_writer,
             queue,
@@ -96,6 +108,9 @@ impl RecordWriter {
                     round = round.wrapping_add(1);
                     if round.is_multiple_of(RENEW_EVERY_TICKS) {
                         self.renew_leases().await;
+                    }
+                    if round.is_multiple_of(CHECK_EVERY_TICKS) {
+                        self.check_runs().await;
                     }
                     continue;
                 }
@@ -281,28 +296,39 @@ impl RecordWriter {
     /// Renews the leases of own runs.
     async fn renew_leases(&mut self) {
         let now = Instant::now();
-        let stale: Vec<Arc<str>> = self
-            .open_runs
-            .iter()
-            .filter(|(_, open_run)| open_run.is_stale(now))
-            .map(|(session, _)| session.clone())
-            .collect();
-        let mut work = JoinSet::new();
-        for session in stale {
-            let (session_writer, open_run) =
-                (self.session_writer.clone(), self.open_runs.remove(&session));
-            let Some(open_run) = open_run else { continue };
-            let waiting_runs = self.waiting_runs.clone();
-            work.spawn(async move {
+        let stale = self.open_runs.extract_if(|_, open_run| open_run.is_stale(now)).collect();
+        self.update_runs(stale, OwnershipWork::RenewLease).await;
+    }
+
+    /// Finds runs with a request in progress that another process has ended.
+    async fn check_runs(&mut self) {
+        let waiting_runs = self.waiting_runs.clone();
+        let is_in_progress = |session: &Arc<str>, open_run: &mut Box<OpenRun>| {
+            waiting_runs.find(session).is_none_or(|waiting| waiting.run != open_run.run)
+        };
+        let in_progress = self.open_runs.extract_if(is_in_progress).collect();
+        self.update_runs(in_progress, OwnershipWork::Check).await;
+    }
+
+    /// Asks the store about runs. Those that are still open are kept.
+    async fn update_runs(&mut self, runs: Vec<SessionOpenRun>, work: OwnershipWork) {
+        let mut tasks = JoinSet::new();
+        for (session, open_run) in runs {
+            let (session_writer, waiting_runs) =
+                (self.session_writer.clone(), self.waiting_runs.clone());
+            tasks.spawn(async move {
                 let run = open_run.run.clone();
-                let ownership = open_run.renew_lease(&session_writer.store).await;
-                if let Ok(RunOwnership::Taken) = &ownership {
+                let ownership = match work {
+                    OwnershipWork::RenewLease => open_run.renew_lease(&session_writer.store).await,
+                    OwnershipWork::Check => Ok(open_run.check(&session_writer.store).await),
+                };
+                if let Ok(RunOwnership::Taken(_)) = &ownership {
                     waiting_runs.forget_run(&run);
                 }
-                session_writer.count_outcome(ownership).map(|open_run| (session, open_run))
+                session_writer.count_outcome(&run, ownership).map(|open_run| (session, open_run))
             });
         }
-        self.collect_open_runs(work).await;
+        self.collect_open_runs(tasks).await;
     }
 
     /// Interrupts all open runs.

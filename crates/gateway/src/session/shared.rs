@@ -52,8 +52,8 @@ pub(crate) enum SharedPlan {
     WaitForReply,
     /// Return a cached reply.
     Replay(Arc<CachedReply>),
-    /// Let the node at this address answer: it has the reply.
-    Forward(String),
+    /// Let the node with this key answer at this address: it has the reply.
+    Forward { node: String, address: String },
 }
 
 /// The keys of everything that concerns a request.
@@ -215,11 +215,12 @@ impl SessionIndex {
                 ReplayLookup::Pending(_) => return SharedPlan::Wait,
                 ReplayLookup::Ready(_) | ReplayLookup::Missing => {}
             }
-            let address = reply_node.filter(|_| may_forward && !is_own);
-            let address = address.and_then(|key| facts.0.get(key)).map(|entry| &entry.value);
-            let address = address.and_then(|value| String::from_utf8(value.clone()).ok());
-            if let Some(address) = address.filter(|address| !address.is_empty()) {
-                return SharedPlan::Forward(address);
+            let other = reply_node.filter(|_| may_forward && !is_own);
+            if let Some(entry) = other.and_then(|key| facts.0.get(key))
+                && let Ok(address) = String::from_utf8(entry.value.clone())
+                && !address.is_empty()
+            {
+                return SharedPlan::Forward { node: entry.key.clone(), address };
             }
         }
         if facts.continues_in_progress(query, waited) {
@@ -356,6 +357,13 @@ impl SessionGuard {
             let expects_reply = state.replies.expect_reply(fingerprint, origin, now, ttl);
             self.fingerprint = expects_reply.then_some(fingerprint);
         }
+    }
+
+    /// Gives up a session of which it is not known whether it is held. Returns what releases it as it
+    /// was found, for the version that it has then.
+    pub(crate) fn give_up(self, query: &SharedGuardQuery) -> Option<SharedRelease> {
+        let ttl = self.shared.config.session_ttl;
+        self.claim.as_deref().map(|claim| claim.undo(query.fingerprint, ttl))
     }
 }
 

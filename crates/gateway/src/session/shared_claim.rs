@@ -66,6 +66,19 @@ impl SharedRelease {
 }
 
 impl SharedClaim {
+    /// What releases the session as it was found.
+    pub(super) fn undo(&self, fingerprint: u128, session_ttl: Duration) -> SharedRelease {
+        let mut session = self.found.clone();
+        if let Some(session) = session.as_mut().filter(|_| self.is_orphaned) {
+            // Its node was killed during a request: its run is closed when its lease expires.
+            session.waiting = None;
+        }
+        let mut writes: Vec<EntryWrite> = self.opening.clone().into_iter().map(removal).collect();
+        writes.extend(self.registers_reply.then(|| removal(reply_entry_key(fingerprint))));
+        let (id, hold, session_ttl) = (self.id.clone(), self.hold.clone(), millis(session_ttl));
+        SharedRelease { id, hold, session, writes, session_ttl }
+    }
+
     /// Notes until when the calls of the reply wait for their results.
     pub(super) fn expect_results(&mut self, call_timeout: Duration) {
         self.session.results_due = Some(unix_millis().saturating_add(millis(call_timeout)));

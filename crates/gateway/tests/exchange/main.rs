@@ -10,3 +10,4 @@ mod trouble;
 mod clouds;
 mod upstreams;
 mod stopped;
+mod references;

@@ -100,6 +100,21 @@ pub(crate) async fn engine_with_account(more: &str, account: Option<String>) -> 
     GatewayEngine::open(Arc::new(config), Arc::new(store)).await.expect("an engine")
 }
 
+/// An engine that records runs, and its store.
+pub(crate) async fn recording_engine() -> (GatewayEngine, Arc<AnyStore>) {
+    let flags = ConfigFlags {
+        config: Some("/stand.toml".into()),
+        token_requirement: TokenRequirement::NotRequired,
+        ..ConfigFlags::default()
+    };
+    let text = FILE.replace("store_runs = false", "store_runs = true");
+    let loaded = config::read(&flags, &MemoryConfig { text, account: None });
+    let config = loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config;
+    let store = Arc::new(AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory"));
+    let engine = GatewayEngine::open(Arc::new(config), store.clone()).await.expect("an engine");
+    (engine, store)
+}
+
 /// A request of the owner `local`.
 pub(crate) fn build_request(
     endpoint: GatewayEndpoint,

@@ -51,9 +51,10 @@ impl AcceptLoop {
         let address = listener.local_addr().expect("an address");
         let (stop, stopped) = oneshot::channel();
         let meter = Metrics::new();
-        let task = tokio::spawn(accept(listener, rules, meter.clone(), answer, async {
+        let stopped = async {
             let _ = stopped.await;
-        }));
+        };
+        let task = tokio::spawn(accept(listener, rules, meter.clone(), answer, stopped, || {}));
         AcceptLoop { address, meter, stop, task }
     }
 

@@ -83,6 +83,7 @@ pub(crate) fn config() -> GatewayConfig {
     GatewayConfig {
         network: NetworkConfig::default(),
         listen: ([127, 0, 0, 1], 0).into(),
+        advertise: None,
         access: AccessConfig {
             tokens: vec![
                 token("ann", TOKEN, TokenScope::User),

@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use deadpool_postgres::{
     Client, Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime,
 };
+use tokio::time::timeout;
 use tokio_postgres::{Config, Socket, tls::MakeTlsConnect};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -67,6 +68,19 @@ impl PostgresPool {
     /// Takes a connection from the pool.
     pub(super) async fn client(&self) -> Result<Client, AttemptFailure> {
         Ok(self.pool.get().await?)
+    }
+
+    /// Waits for an attempt, for a limited time: the server ends statements that take too long itself,
+    /// unless it is frozen. Then the system acknowledges all that is sent, and no error would come.
+    ///
+    /// What such a server does later is not known, so its connections are not used again.
+    pub(super) async fn limit<T>(&self, attempt: Attempt<'_, T>) -> Result<T, AttemptFailure> {
+        let answer = timeout(self.settings.attempt_timeout, attempt).await;
+        answer.unwrap_or_else(|_| {
+            self.pool.retain(|_, _| false);
+            let error = PostgresError::from_text("the server did not answer in time");
+            Err(AttemptFailure::Final(error))
+        })
     }
 
     /// Opens a dedicated connection.

@@ -14,6 +14,8 @@ const POOL: usize = 8;
 const SCHEMA: &str = "foxwedge";
 /// How long the server may work on one statement, in milliseconds.
 const STATEMENT_TIMEOUT: u64 = 30_000;
+/// How much longer than two statements an attempt may take until the server counts as frozen.
+const ATTEMPT_GRACE: Duration = Duration::from_secs(5);
 /// How long connecting may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for the acknowledgement of sent data before the connection counts as lost.
@@ -45,6 +47,8 @@ pub(super) struct PostgresSettings {
     pub(super) schema: String,
     pub(super) pool: usize,
     pub(super) trust: CertificateTrust,
+    /// How long all statements of an attempt may take.
+    pub(super) attempt_timeout: Duration,
 }
 
 /// Which certificates to accept on an encrypted connection.
@@ -99,7 +103,9 @@ impl PostgresSettings {
             (None, SslMode::Require) => CertificateTrust::Public,
             (None, _) => CertificateTrust::Any,
         };
-        Ok(PostgresSettings { config, schema, pool: parameters.pool.unwrap_or(POOL), trust })
+        let pool = parameters.pool.unwrap_or(POOL);
+        let attempt_timeout = 2 * Duration::from_millis(timeout) + ATTEMPT_GRACE;
+        Ok(PostgresSettings { config, schema, pool, trust, attempt_timeout })
     }
 }
 

@@ -66,7 +66,7 @@ async fn write_with_retry(pool: &PostgresPool, encoded: &EncodedRun) -> Result<F
     let token = AttemptToken::random();
     let mut backoff = AttemptBackoff::new();
     loop {
-        match try_write(pool, encoded, token).await {
+        match pool.limit(try_write(pool, encoded, token)).await {
             Ok(done) => return Ok(done),
             Err(failure) => backoff.wait_or_fail(failure).await?,
         }

@@ -44,7 +44,8 @@ impl HttpClient {
     }
 
     /// Sends a request and waits for the response head. An idle connection that turns out to be
-    /// closed is replaced once, unless a byte of a response was received.
+    /// closed is replaced once, unless the upstream may have seen the request: then only one whose
+    /// method changes nothing is sent again.
     ///
     /// # Errors
     /// If connecting fails, or there is no valid head in time.
@@ -97,7 +98,7 @@ impl HttpClient {
                         body: IncomingBody::from_network(flow),
                     });
                 }
-                Err(error) if stale && exchange.is_stale(&error) => {}
+                Err(error) if stale && exchange.is_stale(&error, &request.method) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use bytes::{Buf as _, Bytes, BytesMut};
+use rustix::{io::Errno, net::RecvFlags};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -122,7 +123,7 @@ impl UpstreamConnection {
         let mut byte = [0];
         let mut room = ReadBuf::new(&mut byte);
         let read = Pin::new(&mut self.stream).poll_read(&mut context, &mut room);
-        self.buffer.is_empty() && read.is_pending()
+        self.buffer.is_empty() && read.is_pending() && is_silent(self.stream.socket())
     }
 
     /// Frees a large block while a stream waits.
@@ -157,6 +158,24 @@ impl UpstreamConnection {
     pub(super) fn stream(&self) -> &ConnectionStream {
         &self.stream
     }
+}
+
+impl ConnectionStream {
+    /// The socket below all encryption.
+    fn socket(&self) -> &TcpStream {
+        match self {
+            ConnectionStream::Plain(stream) => stream,
+            ConnectionStream::Tls(stream) => stream.get_ref().0,
+            ConnectionStream::Tunnel(stream) => stream.get_ref().0.socket(),
+        }
+    }
+}
+
+/// Whether the system has neither bytes nor the end of the connection for us. The runtime may not
+/// have noticed yet what has arrived, so this asks the system itself.
+fn is_silent(socket: &TcpStream) -> bool {
+    let peeked = rustix::net::recv(socket, &mut [0_u8; 1], RecvFlags::PEEK);
+    peeked.is_err_and(|error| error == Errno::WOULDBLOCK)
 }
 
 /// Calls a method of the stream inside.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use http::Method;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::http::{
     HttpError, HttpErrorKind, HttpStage, RequestDelivery,
@@ -18,17 +18,12 @@ use crate::http::{
     head::{ResponseHead, ResponseHeadReader},
 };
 
-/// The upstream may have closed an idle connection while the request was being sent. That fails
-/// within this time; a later failure means that the upstream had begun to work.
-const STALE_WINDOW: Duration = Duration::from_secs(2);
-
 /// One request on one connection, until its response head is read.
 pub(super) struct ConnectionExchange {
     pub(super) connection: UpstreamConnection,
     pub(super) sending: UnsentRequest,
     pub(super) progress: RequestProgress,
     reader: ResponseHeadReader,
-    since: Instant,
     /// Whether a byte of a response was received.
     response_begun: bool,
 }
@@ -48,13 +43,11 @@ impl ConnectionExchange {
         max_head: usize,
     ) -> ConnectionExchange {
         let reader = ResponseHeadReader::new(max_head);
-        let since = Instant::now();
         ConnectionExchange {
             connection,
             sending,
             progress: RequestProgress::Sending,
             reader,
-            since,
             response_begun: false,
         }
     }
@@ -141,11 +134,14 @@ impl ConnectionExchange {
         if self.sending.begun { RequestDelivery::MaybeSent } else { RequestDelivery::NotSent }
     }
 
-    /// Whether the connection was closed before the request reached the upstream.
-    pub(super) fn is_stale(&self, error: &HttpError) -> bool {
+    /// Whether the request may be sent again on another connection, without counting as an attempt:
+    /// the upstream closed this one while it was idle, so it has not seen the request. Where it may
+    /// have seen it, this holds only for methods that change nothing; everything else is an error,
+    /// which the retry policy of the caller counts.
+    pub(super) fn is_stale(&self, error: &HttpError, method: &Method) -> bool {
         error.kind == HttpErrorKind::Closed
             && !self.response_begun
-            && (error.delivery == RequestDelivery::NotSent || self.since.elapsed() < STALE_WINDOW)
+            && (error.delivery == RequestDelivery::NotSent || method.is_safe())
     }
 }
 
@@ -158,37 +154,37 @@ mod tests {
     use crate::http::connection::ConnectionStream;
 
     #[tokio::test]
-    async fn a_connection_is_stale_if_it_closes_at_once_without_a_response() {
+    async fn a_connection_is_stale_if_the_upstream_has_not_seen_the_request() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("an address")).await;
         let connection =
             UpstreamConnection::new(ConnectionStream::Plain(stream.expect("connected")));
         let sending = UnsentRequest::new(Bytes::new(), Bytes::new());
         let mut exchange = ConnectionExchange::new(connection, sending, 0);
-        let long_ago =
-            Instant::now().checked_sub(STALE_WINDOW).expect("a clock that runs for long");
-        let now = Instant::now() + STALE_WINDOW;
+        let (closed, not_sent, maybe_sent) =
+            (HttpErrorKind::Closed, RequestDelivery::NotSent, RequestDelivery::MaybeSent);
         let table = [
-            (HttpErrorKind::Closed, RequestDelivery::NotSent, now, false, true),
-            (HttpErrorKind::Closed, RequestDelivery::MaybeSent, now, false, true),
-            (HttpErrorKind::Closed, RequestDelivery::NotSent, long_ago, false, true),
-            // The upstream had worked for a while.
-            (HttpErrorKind::Closed, RequestDelivery::MaybeSent, long_ago, false, false),
+            (closed, not_sent, Method::POST, false, true),
+            // The upstream may have begun to work.
+            (closed, maybe_sent, Method::POST, false, false),
+            (closed, maybe_sent, Method::DELETE, false, false),
+            // A second request changes nothing.
+            (closed, maybe_sent, Method::GET, false, true),
             // The upstream had begun to reply.
-            (HttpErrorKind::Closed, RequestDelivery::MaybeSent, now, true, false),
-            (HttpErrorKind::Timeout, RequestDelivery::MaybeSent, now, false, false),
-            (HttpErrorKind::Malformed, RequestDelivery::MaybeSent, now, false, false),
+            (closed, maybe_sent, Method::GET, true, false),
+            (HttpErrorKind::Timeout, maybe_sent, Method::GET, false, false),
+            (HttpErrorKind::Malformed, maybe_sent, Method::GET, false, false),
         ];
-        for (kind, reached, since, response_begun, expected) in table {
-            (exchange.since, exchange.response_begun) = (since, response_begun);
+        for (kind, reached, method, response_begun, expected) in table {
+            exchange.response_begun = response_begun;
             let error = match reached {
                 RequestDelivery::NotSent => HttpError::before_send(HttpStage::Head, kind, ""),
                 RequestDelivery::MaybeSent => HttpError::after_send(HttpStage::Head, kind, ""),
             };
             assert_eq!(
-                exchange.is_stale(&error),
+                exchange.is_stale(&error, &method),
                 expected,
-                "{kind:?} {reached:?} {response_begun}"
+                "{kind:?} {reached:?} {method} {response_begun}"
             );
         }
     }

@@ -27,14 +27,27 @@ async fn post(
     target: &NetworkTarget,
     body: Bytes,
 ) -> Result<HttpResponse, HttpError> {
+    send(client, target, Method::POST, body).await
+}
+
+async fn send(
+    client: &HttpClient,
+    target: &NetworkTarget,
+    method: Method,
+    body: Bytes,
+) -> Result<HttpResponse, HttpError> {
     let headers = HeaderMap::new();
-    let request = HttpRequest { method: Method::POST, path: "/v1/x", headers: &headers, body };
-    client.send(target, request).await
+    client.send(target, HttpRequest { method, path: "/v1/x", headers: &headers, body }).await
 }
 
 /// Sends a request and reads the response: its status and body in one line, or the error.
 async fn fetch(client: &HttpClient, target: &NetworkTarget) -> String {
-    let reply = match post(client, target, Bytes::from_static(b"{}")).await {
+    fetch_with(client, target, Method::POST).await
+}
+
+/// The same with another method.
+async fn fetch_with(client: &HttpClient, target: &NetworkTarget, method: Method) -> String {
+    let reply = match send(client, target, method, Bytes::from_static(b"{}")).await {
         Ok(reply) => reply,
         Err(error) => return describe(&error),
     };

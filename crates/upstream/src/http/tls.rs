@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -28,6 +29,8 @@ type IdentifiedConfigs = Vec<(ClientIdentity, Arc<ClientConfig>)>;
 pub struct TrustedRoots {
     /// Instead of those of the system.
     system: Option<Vec<CertificateDer<'static>>>,
+    /// Folders with more of them.
+    folders: Vec<PathBuf>,
     /// Beside them.
     added: Vec<CertificateDer<'static>>,
     config: Arc<OnceCell<TlsConfig>>,
@@ -42,8 +45,20 @@ impl TrustedRoots {
     /// # Errors
     /// If the file contains no certificate.
     pub fn with_system(self, pem: &[u8]) -> Result<TrustedRoots, &'static str> {
-        let added = self.added;
-        Ok(TrustedRoots { system: Some(parse_certificates(pem)?), added, ..Default::default() })
+        let TrustedRoots { folders, added, .. } = self;
+        let system = Some(parse_certificates(pem)?);
+        Ok(TrustedRoots { system, folders, added, ..Default::default() })
+    }
+
+    /// Trusts the authorities in the PEM files of these folders instead of those of the system, as
+    /// `SSL_CERT_DIR` does in other programs. Those of a file are trusted, too
+    /// ([`with_system`](TrustedRoots::with_system)). Folders and files that cannot be read are
+    /// skipped.
+    #[must_use]
+    pub fn with_system_folders(self, folders: Vec<PathBuf>) -> TrustedRoots {
+        let TrustedRoots { system, added, .. } = self;
+        let system = Some(system.unwrap_or_default());
+        TrustedRoots { system, folders, added, ..Default::default() }
     }
 
     /// Also trusts the authorities of a PEM file.
@@ -51,8 +66,9 @@ impl TrustedRoots {
     /// # Errors
     /// If the file contains no certificate.
     pub fn with_added(self, pem: &[u8]) -> Result<TrustedRoots, &'static str> {
-        let system = self.system;
-        Ok(TrustedRoots { added: parse_certificates(pem)?, system, ..Default::default() })
+        let TrustedRoots { system, folders, .. } = self;
+        let added = parse_certificates(pem)?;
+        Ok(TrustedRoots { system, folders, added, ..Default::default() })
     }
 
     /// A configuration that was made elsewhere.
@@ -84,9 +100,12 @@ impl TrustedRoots {
 
     async fn anonymous_config(&self) -> Result<Arc<ClientConfig>, HttpError> {
         let load = || async {
-            let (system, added) = (self.system.clone(), self.added.clone());
+            let TrustedRoots { system, folders, added, .. } = self.clone();
             // The certificates of a system are in files or in a service of their own.
-            let loading = tokio::task::spawn_blocking(|| build_config(system, added));
+            let loading = tokio::task::spawn_blocking(move || {
+                let system = system.map(|file| [file, load_folders(&folders)].concat());
+                build_config(system, added)
+            });
             loading.await.unwrap_or_else(|error| Err(rustls::Error::General(error.to_string())))
         };
         self.config.get_or_init(load).await.clone().map_err(|error| {
@@ -101,6 +120,7 @@ impl fmt::Debug for TrustedRoots {
         formatter
             .debug_struct("TrustedRoots")
             .field("system", &self.system.as_ref().map(Vec::len))
+            .field("folders", &self.folders)
             .field("added", &self.added.len())
             .finish_non_exhaustive()
     }
@@ -113,6 +133,12 @@ fn parse_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, &'stat
     let mut found = found.map_err(|_| "it is not a valid PEM file")?;
     found.retain(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok());
     if found.is_empty() { Err("it contains no certificate") } else { Ok(found) }
+}
+
+/// The certificates of all files in these folders.
+fn load_folders(folders: &[PathBuf]) -> Vec<CertificateDer<'static>> {
+    let load = |folder: &Path| rustls_native_certs::load_certs_from_paths(None, Some(folder)).certs;
+    folders.iter().flat_map(|folder| load(folder)).collect()
 }
 
 fn build_config(

@@ -320,10 +320,11 @@ impl AttemptObserver for EndpointObserver<'_> {
     fn repair_request(
         &mut self,
         sent: &Bytes,
+        error: &str,
         explanation: &ErrorExplanation<'_>,
     ) -> Option<Bytes> {
         let ModelDescription { name: model, wire, profile, .. } = self.about;
-        let refused = RefusedRequest { body: sent, format: *wire, profile: *profile, model };
+        let refused = RefusedRequest { body: sent, error, format: *wire, profile: *profile, model };
         let RepairedRetry { body, check_options, changes } =
             repair_for_retry(refused, self.repair?, explanation)?;
         let request = ValidRequest::validate(body, *wire, &check_options).ok()?;

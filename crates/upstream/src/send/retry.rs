@@ -69,8 +69,12 @@ pub trait AttemptObserver {
 
     /// The request, repaired for what the refusal names; `None` if it stays unchanged. Not called
     /// again after it returned a repaired request.
-    fn repair_request(&mut self, sent: &Bytes, explanation: &ErrorExplanation<'_>)
-    -> Option<Bytes>;
+    fn repair_request(
+        &mut self,
+        sent: &Bytes,
+        error: &str,
+        explanation: &ErrorExplanation<'_>,
+    ) -> Option<Bytes>;
 
     /// The request is sent again, after a pause or a repair.
     fn retrying(&mut self, again: RetryCause<'_>);
@@ -301,8 +305,8 @@ fn repair_refused(
     observer.request_refused(class);
     let explanation = explanation.filter(|_| !already_repaired)?;
     // The same bytes would be refused again.
-    let repaired = observer.repair_request(sent, &explanation).filter(|repaired| repaired != sent);
-    Some((repaired?, explanation.code))
+    let repaired = observer.repair_request(sent, &error, &explanation);
+    Some((repaired.filter(|repaired| repaired != sent)?, explanation.code))
 }
 
 /// Whether a retry may succeed. Of timeouts only those while connecting are retried.

@@ -212,7 +212,7 @@ fn a_repair_after_a_refusal_follows_the_provider_and_the_rules_of_the_error() {
     let repair = |body: String, error: &str| {
         let body = body.into();
         let (format, profile) = (Format::OpenaiChat, Profile::OpenaiChat);
-        let refused = RefusedRequest { body: &body, format, profile, model: "m" };
+        let refused = RefusedRequest { body: &body, error, format, profile, model: "m" };
         let explanation = explain(error).expect("a known error");
         let repaired = repair_for_retry(refused, Policy::default(), &explanation)?;
         Some(String::from_utf8(repaired.body.to_vec()).expect("text"))
@@ -227,4 +227,45 @@ fn a_repair_after_a_refusal_follows_the_provider_and_the_rules_of_the_error() {
                    with a length of 9.";
     let repaired = repair(chat(long, &result(long)), mistral).expect("a repair");
     assert!(!repaired.contains(long), "{repaired}");
+}
+
+#[test]
+fn a_result_for_a_call_on_the_server_is_added_only_to_what_continues_it() {
+    let repair = |body: &str, error: &str| {
+        let (body, profile) = (body.to_owned().into(), Profile::OpenaiResponses);
+        let format = Format::OpenaiResponses;
+        let refused = RefusedRequest { body: &body, error, format, profile, model: "m" };
+        let explanation = explain(error).expect("a known error");
+        let repaired = repair_for_retry(refused, Policy::default(), &explanation)?;
+        let body = String::from_utf8(repaired.body.to_vec()).expect("text");
+        Some((body, repaired.changes.len()))
+    };
+    let error = r#"{"error":{"message":"No tool output found for function call call_1."}}"#;
+    let result = r#"{"call_id":"call_1","output":"[foxwedge] Interrupted: no answer was recorded. The call may have run; check before repeating it.","type":"function_call_output"}"#;
+    // Everything else keeps its bytes.
+    for (before, after) in [
+        (r#""stop""#, format!(r#"[{result},{{"role":"user","content":"stop"}}]"#)),
+        (
+            r#"[ {"role":"user","content":1.0} ]"#,
+            format!(r#"[{result}, {{"role":"user","content":1.0}} ]"#),
+        ),
+        ("[ ]", format!("[{result} ]")),
+    ] {
+        for key in ["previous_response_id", "conversation"] {
+            let body =
+                |input: &str| format!(r#"{{"z": 1e0, "{key}": "x_1", "input": {input}, "a":[]}}"#);
+            assert_eq!(repair(&body(before), error), Some((body(&after), 1)), "{before}");
+        }
+    }
+    for body in [
+        r#"{"input":"stop"}"#,
+        r#"{"previous_response_id":null,"input":"stop"}"#,
+        r#"{"previous_response_id":"resp_1"}"#,
+        r#"{"previous_response_id":"resp_1","input":null}"#,
+        r#"{"previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"call_1","output":"A"}]}"#,
+    ] {
+        assert_eq!(repair(body, error), None, "{body}");
+    }
+    let stored = r#"{"previous_response_id":"resp_1","input":"stop"}"#;
+    assert_eq!(repair(stored, "No tool output found for computer call call_1."), None);
 }

@@ -5,3 +5,4 @@ mod server;
 mod turns;
 mod faults;
 mod network;
+mod reused_connections;

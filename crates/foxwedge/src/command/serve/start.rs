@@ -36,7 +36,7 @@ pub(super) fn run(mut loaded: LoadedConfig, flags: ConfigFlags) -> anyhow::Resul
     }));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the worker threads")?;
-    let log = loaded.config.telemetry.log;
+    let log = loaded.config.telemetry.log.for_stderr();
     let end = runtime.block_on(serve(loaded, flags, token_creation));
     // Do not wait for tasks that hang: their runs are closed at the next start.
     runtime.shutdown_background();
@@ -57,10 +57,11 @@ async fn serve(
     let mut signals = ProcessSignals::listen().context("cannot listen for signals")?;
     startup_messages::report_warnings(&loaded);
     let config = Arc::new(loaded.config.clone());
+    let log = config.telemetry.log.for_stderr();
     // Listen first: without a listener the store is not touched.
     let (listener, address) = listen(&config).await?;
     let store = runs::connect(config.store.clone()).await?;
-    startup_messages::report_closed_runs(config.telemetry.log, store.sweep().await?.len());
+    startup_messages::report_closed_runs(log, store.sweep().await?.len());
     let engine = GatewayEngine::open_as(
         runs::current_owner(),
         Arc::clone(&config),
@@ -83,10 +84,10 @@ async fn serve(
     tokio::pin!(served);
     tokio::select! {
         served = &mut served => return Ok(ServeEnd::Drained(served?)),
-        () = reload::watch(reloader, flags, config.telemetry.log) => {}
+        () = reload::watch(reloader, flags, log) => {}
         () = signals.next() => {}
     }
-    startup_messages::report_draining(config.telemetry.log, config.timeouts.shutdown.as_secs());
+    startup_messages::report_draining(log, config.timeouts.shutdown.as_secs());
     drop(stop);
     tokio::select! {
         served = &mut served => Ok(ServeEnd::Drained(served?)),

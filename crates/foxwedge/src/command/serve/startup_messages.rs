@@ -22,14 +22,14 @@ use foxwedge_local::{
 
 /// Prints configuration warnings.
 pub(super) fn report_warnings(loaded: &LoadedConfig) {
-    match loaded.config.telemetry.log {
-        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+    match loaded.config.telemetry.log.for_stderr() {
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
             config_errors::report_warnings(&loaded.warnings)
         }
         GatewayLogFormat::Json => {
             let line = |issue: &ConfigIssue| {
                 let (message, help) = (issue.to_string(), &issue.help);
-                json_line(&json!({ "level": "warn", "message": message, "help": help }))
+                json_line(json!({ "level": "warn", "message": message, "help": help }))
             };
             output::write_stderr(&loaded.warnings.iter().map(line).collect::<String>());
         }
@@ -42,10 +42,10 @@ pub(super) fn report_closed_runs(log: GatewayLogFormat, closed: usize) {
         (0, _) => {}
         (closed, GatewayLogFormat::Json) => {
             output::write_stderr(&json_line(
-                &json!({ "level": "info", "message": "runs closed", "runs": closed }),
+                json!({ "level": "info", "message": "runs closed", "runs": closed }),
             ));
         }
-        (closed, GatewayLogFormat::Text | GatewayLogFormat::Off) => {
+        (closed, GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off) => {
             output::print_note(&format!(
                 "closed {} whose process is gone",
                 pluralize(closed, "run")
@@ -63,12 +63,18 @@ pub(super) fn report_ready(
     token_creation: TokenCreation,
 ) {
     let url = format!("http://{address}");
-    match loaded.config.telemetry.log {
+    match loaded.config.telemetry.log.for_stderr() {
         GatewayLogFormat::Json => {
-            let message = json!({ "level": "info", "message": "listening", "address": url });
-            output::write_stderr(&json_line(&message));
+            let upstreams: Vec<&str> =
+                loaded.config.upstreams.iter().map(|upstream| &*upstream.name).collect();
+            let message = json!({
+                "level": "info", "message": "listening", "address": url, "upstreams": upstreams,
+                "token": describe_token(loaded, token_creation),
+                "store": config_errors::display_store(store),
+            });
+            output::write_stderr(&json_line(message));
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let console = console_url(loaded, address, io::stderr().is_terminal());
             output::write_stderr(&ready_text(loaded, &url, &console, store, token_creation));
         }
@@ -79,11 +85,11 @@ pub(super) fn report_ready(
 pub(super) fn report_reloaded(log: GatewayLogFormat, changes: &ConfigChanges) {
     let ConfigChanges { applied, after_restart } = changes;
     match log {
-        GatewayLogFormat::Json => output::write_stderr(&json_line(&json!({
+        GatewayLogFormat::Json => output::write_stderr(&json_line(json!({
             "level": "info", "message": "configuration reloaded",
             "changed": applied, "after_restart": after_restart,
         }))),
-        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let list = |names: &[String]| display_text(&names.join(", "));
             let mut text = match applied.is_empty() {
                 true => localize("The configuration was reloaded.\n").into_owned(),
@@ -105,13 +111,15 @@ pub(super) fn report_reloaded(log: GatewayLogFormat, changes: &ConfigChanges) {
 pub(super) fn report_not_reloaded(log: GatewayLogFormat, error: &ConfigError) {
     match log {
         GatewayLogFormat::Json => {
-            let errors: Vec<String> = error.complaints.iter().map(ToString::to_string).collect();
+            let text =
+                |issue: &ConfigIssue| json!({"error": issue.to_string(), "help": issue.help});
+            let errors: Vec<_> = error.complaints.iter().map(text).collect();
             let message = "configuration not reloaded";
             output::write_stderr(&json_line(
-                &json!({ "level": "error", "message": message, "errors": errors }),
+                json!({ "level": "error", "message": message, "errors": errors }),
             ));
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
             config_errors::report_warnings(&error.complaints);
             output::write_stderr(&localize(NOT_RELOADED));
         }
@@ -124,10 +132,10 @@ pub(super) fn report_unreadable(log: GatewayLogFormat, error: &anyhow::Error) {
         GatewayLogFormat::Json => {
             let (message, error) = ("configuration not reloaded", format!("{error:#}"));
             output::write_stderr(&json_line(
-                &json!({ "level": "error", "message": message, "errors": [error] }),
+                json!({ "level": "error", "message": message, "errors": [error] }),
             ));
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
             output::write_stderr(&format!("{}\n", display_text(&format!("{error:#}"))));
             output::write_stderr(&localize(NOT_RELOADED));
         }
@@ -141,11 +149,13 @@ const NOT_RELOADED: &str = "The configuration was not reloaded; the gateway runs
 pub(super) fn report_draining(log: GatewayLogFormat, seconds: u64) {
     match log {
         GatewayLogFormat::Json => {
-            output::write_stderr(&json_line(&json!({ "level": "info", "message": "draining" })))
+            output::write_stderr(&json_line(json!({ "level": "info", "message": "draining" })))
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => output::write_stderr(&localize(format!(
-            "Finishing open requests, for at most {seconds} s; a second signal stops at once.\n"
-        ))),
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
+            output::write_stderr(&localize(format!(
+                "Finishing open requests, for at most {seconds} s; a second signal stops at once.\n"
+            )))
+        }
     }
 }
 
@@ -155,16 +165,18 @@ pub(super) fn report_stopped(log: GatewayLogFormat, finished: usize, cut: usize)
         GatewayLogFormat::Json => {
             let message =
                 json!({ "level": "info", "message": "stopped", "finished": finished, "cut": cut });
-            output::write_stderr(&json_line(&message));
+            output::write_stderr(&json_line(message));
         }
-        GatewayLogFormat::Text | GatewayLogFormat::Off => {
+        GatewayLogFormat::Auto | GatewayLogFormat::Text | GatewayLogFormat::Off => {
             let cut = if cut == 0 { String::new() } else { format!("; requests cut off: {cut}") };
             output::write_stderr(&localize(format!("Stopped{cut}.\n")));
         }
     }
 }
 
-fn json_line(document: &serde_json::Value) -> String {
+/// A line with the time, as the lines of requests have it.
+fn json_line(mut document: serde_json::Value) -> String {
+    document["time"] = jiff::Timestamp::now().to_string().into();
     format!("{document}\n")
 }
 

@@ -1,5 +1,7 @@
 //! All issues are reported at once, with file, line, key and help.
 
+use std::time::Duration;
+
 use super::*;
 
 #[test]
@@ -377,4 +379,16 @@ fn a_limit_without_unit_causes_a_warning() {
         let issues = Here::new().saying(&format!("[limits]\n{key} = {right}\n")).complaints();
         assert!(!issues.iter().any(|line| line.contains("is very small")), "{issues:?}");
     }
+}
+
+#[test]
+fn the_shutdown_delay_is_a_part_of_the_shutdown() {
+    let here = Here::new().with("FOXWEDGE_SHUTDOWN_DELAY", "5s");
+    assert_eq!(here.loaded().config.timeouts.shutdown_delay, Duration::from_secs(5));
+    let here = here.saying("[timeouts]\nshutdown = \"4s\"");
+    let expected = "FOXWEDGE_SHUTDOWN_DELAY: `timeouts.shutdown_delay`: \"5s\" is more than \
+                    `shutdown` (\"4s\") | raise `shutdown`, or lower `shutdown_delay`";
+    assert_eq!(here.complaints(), [expected]);
+    let here = Here::new().saying("[timeouts]\nshutdown = \"0s\"\nshutdown_delay = \"0s\"");
+    assert_eq!(here.complaints(), [""; 0]);
 }

@@ -142,7 +142,7 @@ fn nothing_set_is_the_default() {
     assert_eq!(guard, GuardConfig::default());
     assert_eq!(sessions, SessionConfig::default());
     assert_eq!(record, RecordConfig::default());
-    assert_eq!((telemetry.log, telemetry.otlp), (GatewayLogFormat::Text, None));
+    assert_eq!((telemetry.log, telemetry.otlp), (GatewayLogFormat::Auto, None));
     assert!(access.tokens.is_empty() && access.hosts.is_empty() && access.origins.is_empty());
     assert_eq!(loaded.token_state, TokenState::Missing("/home/fox/.config/foxwedge/token".into()));
     assert!(loaded.warnings.is_empty());
@@ -180,7 +180,8 @@ client_write = "4s"
 upstream_connect = "5s"
 upstream_first_byte = "6s"
 stream_idle = "7s"
-shutdown = "0s"
+shutdown = "8s"
+shutdown_delay = "3s"
 [network]
 proxy = "http://proxy.example:3128"
 no_proxy = ["intern.example", "10.0.0.0/8"]

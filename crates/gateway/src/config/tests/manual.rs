@@ -16,7 +16,7 @@ const COMMENT_COLUMN: usize = 32;
 
 /// Variables and flags that are not for one key of the file.
 const OTHER_ROWS: &str = "\
-| the certificates of the system | `SSL_CERT_FILE` | |
+| the certificates of the system | `SSL_CERT_FILE`, `SSL_CERT_DIR` | |
 | the token | `FOXWEDGE_TOKEN` | `--token-file`, `--no-token` |
 | the upstream of every model | `FOXWEDGE_UPSTREAM` (and `FOXWEDGE_UPSTREAM_KEY`) | `--upstream` |
 | keys of providers | `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `GOOGLE_API_KEY` | |

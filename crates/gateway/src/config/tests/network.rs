@@ -1,5 +1,7 @@
 //! `[network]`: proxies and certificates, from variables and from the file.
 
+use std::env;
+
 use super::*;
 
 const CERTIFICATE: &str = include_str!("../../../../upstream/src/http/tests/tls/certificate.pem");
@@ -53,9 +55,17 @@ fn certificates_come_from_a_variable_and_the_file() {
         .holding("/system.pem", CERTIFICATE)
         .holding("/home/fox/.config/foxwedge/own.pem", CERTIFICATE)
         .saying("[network]\nca_file = \"own.pem\"");
-    let roots = format!("{:?}", here.loaded().config.network.roots);
-    assert_eq!(roots, "TrustedRoots { system: Some(1), added: 1, .. }");
+    let roots = |here: &Here| format!("{:?}", here.loaded().config.network.roots);
+    assert_eq!(roots(&here), "TrustedRoots { system: Some(1), folders: [], added: 1, .. }");
     assert_eq!(setting(&here.loaded(), "[network]", "ca_file"), "\"own.pem\" # foxwedge.toml:2");
+    // A variable with folders counts beside one with a file, and alone.
+    let folders = env::join_paths(["/certs", "/more"]).expect("folders");
+    let folders = folders.to_str().expect("text");
+    let shown = "folders: [\"/certs\", \"/more\"]";
+    let here = here.with("SSL_CERT_DIR", folders);
+    assert_eq!(roots(&here), format!("TrustedRoots {{ system: Some(1), {shown}, added: 1, .. }}"));
+    let here = Here::new().with("SSL_CERT_DIR", folders);
+    assert_eq!(roots(&here), format!("TrustedRoots {{ system: Some(0), {shown}, added: 0, .. }}"));
 }
 
 #[test]

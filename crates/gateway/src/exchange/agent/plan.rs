@@ -16,13 +16,14 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::{
     super::{
         EngineShared,
-        prepare::{RoutedRequest, refusal_error, shorten_name, unreadable_body_error},
+        prepare::{RoutedRequest, refusal_error, unreadable_body_error},
     },
     AGENT_GONE_CODE,
     setup::setup_digest,
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
+    api_error::shorten_name,
     config::GuardMode,
     guard::{GuardInput, guard_request, profile_of},
     session::SessionGuard,

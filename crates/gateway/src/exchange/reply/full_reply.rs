@@ -1,6 +1,7 @@
 //! Replies that are read completely, and replies that are streamed or not against the request.
 
 use bytes::Bytes;
+use foxwedge_core::Format;
 use foxwedge_formats::{
     convert, digest,
     model::{self, ModelResponse, decode_reply},
@@ -64,12 +65,20 @@ pub(super) async fn read_full_reply(
     };
     let prefix_digest = reply.routed_request.chain.last().copied().unwrap_or_default();
     let mut committed = None;
-    let mut on_reply = |reply_value: &model::ModelReply<'_>| {
+    let prepared = reply.routed_request;
+    let to = reply.request.endpoint.format();
+    let mut on_reply = |reply_value: &model::ModelReply<'_>, body: &[u8]| {
         work.recording.record_reply(reply_value);
         work.span.set_reply(reply_value);
-        work.remember_reply(reply_value);
-        work.note_calls(reply_value);
         let id = reply_value.id.as_ref().map(|id| id.to_string());
+        if to == Format::OpenaiResponses {
+            let creator = (prepared.format == to).then_some(&prepared.route.upstream.name);
+            work.remember_reply(reply_value, || serde_json::from_slice(body).ok(), creator);
+            if let (Some(id), Some(creator)) = (&id, creator) {
+                work.remember_creator(id, creator);
+            }
+        }
+        work.note_calls(reply_value);
         committed = Some((digest::reply(reply_value, prefix_digest), id));
     };
     let converted = convert_body(reply, bytes, is_stream(upstream_headers), &mut on_reply);
@@ -91,12 +100,12 @@ pub(super) async fn read_full_reply(
 }
 
 /// Converts a complete reply, or a stream for a client that did not request one. Passes what the
-/// client gets to `on_reply`. `None` if the reply cannot be read.
+/// client gets to `on_reply`, with its body. `None` if the reply cannot be read.
 fn convert_body(
     reply: &ResponseBuilder<'_>,
     bytes: Bytes,
     is_stream: bool,
-    on_reply: &mut dyn FnMut(&model::ModelReply<'_>),
+    on_reply: &mut dyn FnMut(&model::ModelReply<'_>, &[u8]),
 ) -> Option<ConvertedBody> {
     let prepared = reply.routed_request;
     let (from, to) = (prepared.format, reply.request.endpoint.format());
@@ -126,7 +135,7 @@ fn convert_body(
     let outcome = decode_reply(std::str::from_utf8(&body).ok()?, to).ok()?.outcome;
     let error_status = match &outcome {
         ModelResponse::Reply(reply) => {
-            on_reply(reply);
+            on_reply(reply, &body);
             None
         }
         ModelResponse::Error(error) => Some(embedded_status(error.kind)),

@@ -14,7 +14,8 @@ use foxwedge_formats::{
     digest,
     stream::{
         CollectedEnding, CollectedReply, StreamConverter, StreamLimitSettings, StreamLimits,
-        StreamOptions, StreamWatcher, event::ReplyHead,
+        StreamOptions, StreamWatcher,
+        event::{ReplyHead, StreamEvent},
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -24,7 +25,9 @@ use super::{stream_repair::StreamRepair, unix_seconds};
 use crate::{
     ApiErrorKind, BodyError, GatewayRequest,
     body::BodyStream,
-    exchange::{EngineShared, ReplyInFlight, prepare::RoutedRequest},
+    exchange::{
+        EngineShared, ReplyInFlight, prepare::RoutedRequest, response_items::FinalResponseReader,
+    },
     metrics::Metrics,
     record::ReplyCompletion,
     session::{CachedReply, list_headers},
@@ -44,6 +47,10 @@ pub(super) struct ResponseRelay {
     in_flight: Option<ReplyInFlight>,
     /// The client's format.
     to: Format,
+    /// The name of the upstream, if it may store the response.
+    response_upstream: Option<Arc<str>>,
+    /// Reads the items that later requests may refer to.
+    final_response: Option<FinalResponseReader>,
     /// The digest of the conversation before the reply.
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
@@ -93,6 +100,9 @@ impl ResponseRelay {
                 converter_options(request, prepared, limits),
             )))
         };
+        let is_response = from == to && to == Format::OpenaiResponses;
+        let final_response = (is_response && work.referable_body.is_some())
+            .then(|| FinalResponseReader::new(limits.frame));
         let repair = prepared.route.guard.repair_streams;
         let repair = repair.then(|| StreamRepair::new(from, &request.id, limits.frame)).flatten();
         ResponseRelay {
@@ -102,6 +112,8 @@ impl ResponseRelay {
             mode,
             in_flight: Some(work),
             to,
+            response_upstream: is_response.then(|| prepared.route.upstream.name.clone()),
+            final_response,
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
             sent: Some(Vec::new()),
             headers: list_headers(headers),
@@ -136,8 +148,20 @@ impl ResponseRelay {
         let recording = &mut work.recording;
         let out = match &mut self.mode {
             RelayMode::Forward(watcher) => {
+                let mut response_id = None;
                 if let Some(watcher) = watcher {
-                    watcher.push(&bytes, &mut |event| recording.record_event(event));
+                    watcher.push(&bytes, &mut |event| {
+                        if let StreamEvent::Start(head) = event {
+                            response_id = head.id.as_ref().map(|id| id.to_string());
+                        }
+                        recording.record_event(event);
+                    });
+                }
+                if let (Some(id), Some(upstream)) = (response_id, &self.response_upstream) {
+                    work.remember_creator(&id, upstream);
+                }
+                if let Some(reader) = &mut self.final_response {
+                    reader.push(&bytes);
                 }
                 self.ends_line = bytes.last().map_or(self.ends_line, |last| *last == b'\n');
                 bytes
@@ -222,7 +246,12 @@ impl ResponseRelay {
             (Some(collection), ReplyCompletion::Complete) if !collection.truncated => {
                 let reply = &collection.reply;
                 let tip = digest::reply(reply, self.prefix_digest);
-                work.remember_reply(reply);
+                let reader = self.final_response.take();
+                work.remember_reply(
+                    reply,
+                    || reader.and_then(FinalResponseReader::finish),
+                    self.response_upstream.as_ref(),
+                );
                 work.note_calls(reply);
                 let body = self.sent.take().map(|sent| Bytes::from(sent.into_boxed_slice()));
                 let headers = std::mem::take(&mut self.headers);
@@ -254,8 +283,11 @@ impl BodyStream for ResponseRelay {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             let Some(work) = &mut self.in_flight else { return Poll::Ready(None) };
-            if Pin::new(&mut work.stop_guard.stop).poll(context).is_ready() {
-                let out = self.stop();
+            if let Poll::Ready(stopped) = Pin::new(&mut work.stop_guard.stop).poll(context) {
+                let out = self.stop(match stopped {
+                    Ok(()) => StreamCut::Stopped,
+                    Err(_) => StreamCut::Shutdown,
+                });
                 return Poll::Ready((!out.is_empty()).then_some(Ok(out)));
             }
             let out = match self.incoming.poll_next(context) {
@@ -273,10 +305,13 @@ impl BodyStream for ResponseRelay {
 
 impl ResponseRelay {
     /// Handles a stop of the run from outside.
-    fn stop(&mut self) -> Bytes {
+    fn stop(&mut self, cut: StreamCut) -> Bytes {
         let Some(work) = self.in_flight.take() else { return Bytes::new() };
         work.recording.stop();
-        StreamCut::Stopped.events(self.to, self.next_event_number(), "").into()
+        if cut == StreamCut::Shutdown {
+            let _ = self.error_code.set(cut.code());
+        }
+        cut.events(self.to, self.next_event_number(), "").into()
     }
 
     /// A number that is higher than those of all events that the client has received.
@@ -321,6 +356,8 @@ enum StreamCut {
     Upstream,
     /// The run was stopped.
     Stopped,
+    /// The gateway shuts down.
+    Shutdown,
 }
 
 impl StreamCut {
@@ -328,6 +365,7 @@ impl StreamCut {
         match self {
             StreamCut::Upstream => "the upstream's reply was interrupted",
             StreamCut::Stopped => "the run was stopped",
+            StreamCut::Shutdown => "the gateway is shutting down",
         }
     }
 
@@ -335,6 +373,7 @@ impl StreamCut {
         match self {
             StreamCut::Upstream => "upstream_cut",
             StreamCut::Stopped => "run_stopped",
+            StreamCut::Shutdown => "shutting_down",
         }
     }
 
@@ -343,6 +382,7 @@ impl StreamCut {
         match self {
             StreamCut::Upstream => ApiErrorKind::Upstream,
             StreamCut::Stopped => ApiErrorKind::Conflict,
+            StreamCut::Shutdown => ApiErrorKind::Unavailable,
         }
     }
 
@@ -361,7 +401,7 @@ impl StreamCut {
                     "message": message, "param": null, "error": error,
                 });
                 let code = match self {
-                    StreamCut::Upstream => "server_error",
+                    StreamCut::Upstream | StreamCut::Shutdown => "server_error",
                     StreamCut::Stopped => code,
                 };
                 let last = json!({

@@ -1,7 +1,9 @@
 //! Connections: reused, replaced, refused.
 
+use std::sync::mpsc;
+
 use super::{
-    server::{Step, loopback, serve},
+    server::{Step, loopback, serve, serve_tls},
     *,
 };
 use crate::AddressPolicy;
@@ -58,38 +60,83 @@ async fn a_connection_that_cannot_be_reused_is_closed() {
 #[tokio::test]
 async fn a_connection_that_closed_while_idle_is_replaced_once() {
     let good = vec![Step::Read, Step::write(CLOSE)];
+    let read_twice = vec![Step::Read, Step::write(OK), Step::Read];
     let table = [
         // It closes while idle: nothing is sent on it.
-        (vec![Step::Read, Step::write(OK)], Some(good.clone()), "200 ok"),
-        // It closes while the request is being sent.
-        (vec![Step::Read, Step::write(OK), Step::Read], Some(good.clone()), "200 ok"),
+        (Method::POST, vec![Step::Read, Step::write(OK)], Some(good.clone()), "200 ok"),
+        // It closes after it has read the request. Only a method that changes nothing is sent again.
+        (Method::GET, read_twice.clone(), Some(good.clone()), "200 ok"),
+        (Method::POST, read_twice.clone(), None, "head closed MaybeSent"),
+        (Method::DELETE, read_twice.clone(), None, "head closed MaybeSent"),
         // The new one closes, too: there is no second retry.
-        (
-            vec![Step::Read, Step::write(OK), Step::Read],
-            Some(vec![Step::Read]),
-            "head closed MaybeSent",
-        ),
+        (Method::GET, read_twice.clone(), Some(vec![Step::Read]), "head closed MaybeSent"),
         // A byte of a response had arrived.
         (
-            vec![Step::Read, Step::write(OK), Step::Read, Step::write("H")],
+            Method::GET,
+            [read_twice.clone(), vec![Step::write("H")]].concat(),
             None,
             "head closed MaybeSent",
         ),
         // It sent something that is not a response.
         (
-            vec![Step::Read, Step::write(OK), Step::Read, Step::write("?")],
+            Method::GET,
+            [read_twice, vec![Step::write("?")]].concat(),
             None,
             "head malformed MaybeSent",
         ),
     ];
-    for (first, second, expected) in table {
+    for (method, first, second, expected) in table {
         let scripts = [first].into_iter().chain(second).collect();
         let (target, server) = serve(scripts).await;
         let client = HttpClient::new(settings());
         assert_eq!(fetch(&client, &target).await, "200 ok");
         assert_eq!(client.idle_connections(), 1);
-        assert_eq!(fetch(&client, &target).await, expected);
+        assert_eq!(fetch_with(&client, &target, method.clone()).await, expected, "{method}");
         server.await.expect("server finished");
+    }
+}
+
+/// Serves one connection in a thread of its own. The receiver gets what was received, once the
+/// connection and the port are closed.
+fn serve_in_thread(
+    script: Vec<Step>,
+    is_tls: bool,
+) -> (NetworkTarget, mpsc::Receiver<Vec<Vec<String>>>) {
+    let (target_sender, targets) = mpsc::channel();
+    let (end_sender, end) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let (target, server) = match is_tls {
+                true => serve_tls(vec![script]).await,
+                false => serve(vec![script]).await,
+            };
+            target_sender.send(target).expect("the test waits for the target");
+            let _ = end_sender.send(server.await.expect("server finished"));
+        });
+    });
+    (targets.recv_timeout(LONG).expect("the server starts"), end)
+}
+
+#[tokio::test]
+async fn a_close_that_the_runtime_has_not_noticed_yet_is_seen_before_the_next_request() {
+    let roots = TrustedRoots::default().with_system(include_bytes!("tls/certificate.pem"));
+    let network =
+        NetworkConfig { roots: roots.expect("a certificate"), ..NetworkConfig::default() };
+    for (is_tls, last) in [(false, None), (true, None), (true, Some(Step::CloseNotify))] {
+        let script = [Step::Read, Step::write(OK)].into_iter().chain(last).collect();
+        let (target, end) = serve_in_thread(script, is_tls);
+        let client = match is_tls {
+            true => HttpClient::new(settings()).with_network(&network),
+            false => HttpClient::new(settings()),
+        };
+        assert_eq!(fetch(&client, &target).await, "200 ok");
+        assert_eq!(client.idle_connections(), 1);
+        // This blocks the only thread of the runtime, which therefore learns nothing of the close.
+        let received = end.recv_timeout(LONG).expect("the server closes the connection");
+        assert_eq!(received, [[REQUEST]]);
+        // Nothing is sent on the old connection. For a new one there is no port.
+        assert_eq!(fetch(&client, &target).await, "connect failed NotSent", "TLS: {is_tls}");
     }
 }
 

@@ -76,11 +76,22 @@ async fn a_body_until_close_is_complete_only_with_a_close_notify() {
 #[tokio::test]
 async fn an_authority_is_trusted_beside_or_instead_of_those_of_the_system() {
     const PEM: &[u8] = include_bytes!("tls/certificate.pem");
-    let both = [
+    let other = include_bytes!("tls/client-authority.pem");
+    let other = TrustedRoots::default().with_system(other).expect("a certificate");
+    // Folders count beside a file, whichever comes first.
+    let files = concat!(env!("CARGO_MANIFEST_DIR"), "/src/http/tests/tls");
+    let folders = || vec!["/none".into(), files.into()];
+    let all = [
         TrustedRoots::default().with_added(PEM).expect("a certificate"),
         TrustedRoots::default().with_system(PEM).expect("a certificate"),
+        TrustedRoots::default().with_system_folders(folders()),
+        other.with_system_folders(folders()),
+        TrustedRoots::default()
+            .with_system_folders(vec!["/none".into()])
+            .with_system(PEM)
+            .expect("a certificate"),
     ];
-    for roots in both {
+    for roots in all {
         let (target, server) = serve_tls(vec![vec![Step::Read, Step::write(OK)]]).await;
         let network = NetworkConfig { roots, ..NetworkConfig::default() };
         let client = HttpClient::new(settings()).with_network(&network);

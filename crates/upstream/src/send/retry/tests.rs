@@ -16,7 +16,7 @@ impl AttemptObserver for ReplacingObserver {
 
     fn request_refused(&mut self, _: RejectionClass) {}
 
-    fn repair_request(&mut self, _: &Bytes, _: &ErrorExplanation<'_>) -> Option<Bytes> {
+    fn repair_request(&mut self, _: &Bytes, _: &str, _: &ErrorExplanation<'_>) -> Option<Bytes> {
         Some(Bytes::from_static(self.0.as_bytes()))
     }
 
