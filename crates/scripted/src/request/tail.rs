@@ -3,7 +3,7 @@
 use foxwedge_core::Format;
 use serde_json::Value;
 
-use crate::json_fields::{content_text, list, non_null, one_or_more, text};
+use crate::json_fields::{content_text, non_null, one_or_more, text};
 
 /// The end of a conversation, after the last model turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
