@@ -45,7 +45,7 @@ pub use placeholder::{
     summary_text,
 };
 pub use policy::{OrphanPolicy, Policy, TailPolicy, UnansweredPolicy};
-pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking, is_other_maker};
+pub use profile::{IdRule, Profile, RuleEvidence, binds_thinking, is_openai_model, is_other_maker};
 pub use repair::{
     ArgumentsFix, BodyEdits, CompactionText, Edit, EditLog, NewText, PartList, PartPatch,
     PartSource, QuotedAnswer, Repair, RepairLosses, RepairedMessage, RepairedPart, apply_plan,

@@ -232,7 +232,7 @@ pub fn is_other_maker(model: &str) -> bool {
 
 /// Whether OpenAI itself serves a model. Names with a slash belong to routers; open models can be
 /// served by any provider.
-pub(crate) fn is_openai_model(model: Option<&str>) -> bool {
+pub fn is_openai_model(model: Option<&str>) -> bool {
     let Some(model) = model.map(str::to_ascii_lowercase) else { return false };
     let prefixes = ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4", "ft:gpt-", "ft:o"];
     !model.contains('/')

@@ -24,6 +24,8 @@ pub struct ConversionOptions {
     pub profile: Option<Profile>,
     /// What repairs may do.
     pub policy: Policy,
+    /// The server, where the target is Chat Completions.
+    pub chat_server: ChatServer,
     /// How tool calls and tool results are written.
     pub tools: ToolNotation,
     /// Model of the result. Default: unchanged.
@@ -50,6 +52,15 @@ impl ConversionOptions {
     pub fn profile(&self, to: Format) -> Profile {
         self.profile.unwrap_or(Profile::for_format(to))
     }
+}
+
+/// What a server of Chat Completions takes or refuses beyond the format and its profile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChatServer {
+    /// Its token limit is `max_tokens`: the newer name is OpenAI's own.
+    pub older_token_limit: bool,
+    /// It refuses reasoning in messages.
+    pub refuses_reasoning: bool,
 }
 
 /// How tool calls and tool results are written.

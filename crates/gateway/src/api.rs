@@ -16,11 +16,14 @@ mod openapi;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use crate::{AllowedMethods, ApiError, ApiErrorKind};
 use foxwedge_core::Format;
 use foxwedge_store::StoreError;
 use http::{Method, StatusCode};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::{
     HttpReply,
@@ -35,10 +38,14 @@ use documents::DocumentOperation;
 pub(crate) use lookup::is_id;
 pub(crate) use openapi::openapi;
 
+/// How long an answer may take. For events, which are a stream, the time until they begin.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Handles a request to the API; `None` if the path does not exist.
 pub(crate) async fn route(app: &GatewayState, request: ApiRequest<'_>) -> Option<HttpReply> {
     let route = ApiRoute::find(request.path)?;
     let reply = match route.check_method(request.method) {
+        Ok(()) if route.reads_store() => answer_in_time(answer(app, &request, route)).await,
         Ok(()) => answer(app, &request, route).await,
         Err(error) => Err(error),
     };
@@ -84,6 +91,21 @@ impl<'p> ApiRoute<'p> {
         parts.next().is_none().then_some(route)
     }
 
+    /// Whether the answer depends on the store. A long document may take longer than the store.
+    fn reads_store(self) -> bool {
+        match self {
+            ApiRoute::Sessions
+            | ApiRoute::Session(_)
+            | ApiRoute::Runs
+            | ApiRoute::Run(_)
+            | ApiRoute::Events(_)
+            | ApiRoute::Stop(_)
+            | ApiRoute::Answers(_)
+            | ApiRoute::Resume(_) => true,
+            ApiRoute::Repairs | ApiRoute::Repair(_) | ApiRoute::Document(_) => false,
+        }
+    }
+
     fn check_method(self, method: &Method) -> Result<(), ApiError> {
         match (self, method) {
             (ApiRoute::Stop(_) | ApiRoute::Document(_), &Method::POST) => Ok(()),
@@ -106,6 +128,21 @@ impl<'p> ApiRoute<'p> {
             (_, _) => Err(error::method_not_allowed(AllowedMethods::Get)),
         }
     }
+}
+
+/// Waits for an answer that needs the store. A store that is frozen answers nothing, and reports no
+/// error.
+async fn answer_in_time<T>(
+    answer: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    timeout(ANSWER_TIMEOUT, answer).await.unwrap_or_else(|_| {
+        let message = format!(
+            "the store did not answer within {} seconds: check that the database which `store` names \
+             is running and can be reached",
+            ANSWER_TIMEOUT.as_secs()
+        );
+        Err(unavailable_store(message))
+    })
 }
 
 async fn answer(
@@ -150,15 +187,13 @@ pub(crate) fn store_error(error: StoreError) -> ApiError {
     match error {
         StoreError::NoSession(_) => not_found("session"),
         StoreError::NoRun(_) => not_found("run"),
-        StoreError::Unavailable(_) => {
-            let mut api_error = ApiError::new(
-                ApiErrorKind::Unavailable,
-                "store_unavailable",
-                "the store cannot be reached",
-            );
-            api_error.retry_after = Some(1);
-            api_error
-        }
+        StoreError::Unavailable(_) => unavailable_store("the store cannot be reached".to_owned()),
         _ => ApiError::new(ApiErrorKind::Server, "store_failed", "the store operation failed"),
     }
+}
+
+fn unavailable_store(message: String) -> ApiError {
+    let mut error = ApiError::new(ApiErrorKind::Unavailable, "store_unavailable", message);
+    error.retry_after = Some(1);
+    error
 }

@@ -132,23 +132,6 @@ impl ApiErrorKind {
         }
     }
 
-    /// The `status` in Google's format.
-    pub(crate) fn google_status(self) -> &'static str {
-        match self {
-            ApiErrorKind::Credentials => "UNAUTHENTICATED",
-            ApiErrorKind::Permission => "PERMISSION_DENIED",
-            ApiErrorKind::NotFound | ApiErrorKind::MethodNotAllowed => "NOT_FOUND",
-            ApiErrorKind::RateLimit => "RESOURCE_EXHAUSTED",
-            ApiErrorKind::Conflict => "ABORTED",
-            ApiErrorKind::Server => "INTERNAL",
-            ApiErrorKind::Upstream | ApiErrorKind::Unavailable => "UNAVAILABLE",
-            ApiErrorKind::RequestTimeout | ApiErrorKind::UpstreamTimeout => "DEADLINE_EXCEEDED",
-            ApiErrorKind::InvalidRequest | ApiErrorKind::TooLarge | ApiErrorKind::Unsupported => {
-                "INVALID_ARGUMENT"
-            }
-        }
-    }
-
     /// The `type` in Anthropic's format.
     pub(crate) fn anthropic_type(self) -> &'static str {
         match self {
@@ -190,6 +173,12 @@ impl ApiError {
     /// The HTTP status of the response.
     pub fn status(&self) -> StatusCode {
         self.status.unwrap_or(self.kind.status())
+    }
+
+    /// Why an upstream could not be reached, if that is the error.
+    pub(crate) fn network_cause(&self) -> Option<&str> {
+        matches!(self.code, "upstream_unreachable" | "upstream_timeout" | "upstream_redirect")
+            .then_some(&*self.message)
     }
 
     /// Adds the location in the request.
@@ -234,7 +223,7 @@ impl ApiError {
                 json!({ "error": {
                     "code": self.status().as_u16(),
                     "message": self.message,
-                    "status": self.kind.google_status(),
+                    "status": google_status(self.status()),
                     "details": [info],
                 } })
             }
@@ -255,6 +244,24 @@ impl ApiError {
     }
 }
 
+/// Google's name for the status of an error.
+pub(crate) fn google_status(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        401 => "UNAUTHENTICATED",
+        402 | 403 => "PERMISSION_DENIED",
+        404 | 405 => "NOT_FOUND",
+        408 | 504 => "DEADLINE_EXCEEDED",
+        409 => "ABORTED",
+        429 => "RESOURCE_EXHAUSTED",
+        499 => "CANCELLED",
+        501 => "UNIMPLEMENTED",
+        // From 520 on, a proxy did not reach the provider.
+        502 | 503 | 520..=530 => "UNAVAILABLE",
+        400..=499 => "INVALID_ARGUMENT",
+        _ => "INTERNAL",
+    }
+}
+
 /// A name for an error message: short and printable.
 pub(crate) fn shorten_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(100).collect()
@@ -263,6 +270,36 @@ pub(crate) fn shorten_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_in_googles_format_has_the_status_of_the_response() {
+        for (status, name) in [
+            (400, "INVALID_ARGUMENT"),
+            (401, "UNAUTHENTICATED"),
+            (403, "PERMISSION_DENIED"),
+            (404, "NOT_FOUND"),
+            (408, "DEADLINE_EXCEEDED"),
+            (409, "ABORTED"),
+            (413, "INVALID_ARGUMENT"),
+            (422, "INVALID_ARGUMENT"),
+            (429, "RESOURCE_EXHAUSTED"),
+            (499, "CANCELLED"),
+            (500, "INTERNAL"),
+            (501, "UNIMPLEMENTED"),
+            (502, "UNAVAILABLE"),
+            (503, "UNAVAILABLE"),
+            (504, "DEADLINE_EXCEEDED"),
+            (529, "UNAVAILABLE"),
+        ] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            let error = ApiError::new(ApiErrorKind::Upstream, "upstream_error", "no");
+            let error = ApiError { status: Some(status), ..error };
+            let body: Value =
+                serde_json::from_slice(&error.body(Format::Gemini, "r1")).expect("JSON");
+            let found = (&body["error"]["code"], &body["error"]["status"]);
+            assert_eq!(found, (&json!(status.as_u16()), &json!(name)));
+        }
+    }
 
     #[test]
     fn an_error_has_the_format_of_the_clients_provider() {

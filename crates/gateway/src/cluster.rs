@@ -4,6 +4,7 @@
 //! A release follows what the request recorded, so that the next node finds its run. A node that was
 //! killed holds nothing after [`NODE_LEASE_MILLIS`].
 
+mod publication;
 mod store_answers;
 mod uncertain_hold;
 
@@ -49,6 +50,9 @@ const PRUNE_EVERY_BEATS: u32 = 20;
 const HOLD_MILLIS: u64 = 86_400_000;
 /// How often a waiting request looks again: the shortest and the longest pause.
 const LOOK_PAUSES: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
+/// How long a request waits for a response that it refers to and no node says that it has: that is
+/// written when the request of the response is released.
+const CONTENT_PATIENCE: Duration = Duration::from_secs(2);
 /// How many releases a waiting request may miss before it looks again.
 const RELEASE_BACKLOG: usize = 256;
 /// How many sessions are released at the same time.
@@ -83,6 +87,8 @@ struct ClusterShared {
     hold_counts: Mutex<HoldCounts>,
     /// Waits for answers to holds that came too late for their requests.
     uncertain_holds: Mutex<JoinSet<()>>,
+    /// Held while what was done without the store is published: who finds it held waits for that.
+    publishing: tokio::sync::Mutex<()>,
 }
 
 impl GatewayCluster {
@@ -99,9 +105,10 @@ impl GatewayCluster {
         advertised: Option<String>,
     ) -> Result<GatewayCluster> {
         let client = NodeClient::new(store.clone());
+        sessions.share();
         let shared = Arc::new(ClusterShared {
             store,
-            answers: StoreAnswers::default(),
+            answers: StoreAnswers::new(recorder.notices().clone()),
             node,
             advertised,
             address: Mutex::default(),
@@ -111,6 +118,7 @@ impl GatewayCluster {
             released: broadcast::Sender::new(RELEASE_BACKLOG),
             hold_counts: Mutex::default(),
             uncertain_holds: Mutex::default(),
+            publishing: tokio::sync::Mutex::default(),
         });
         shared.beat(NODE_LEASE_MILLIS).await?;
         let (releases, receiver) = mpsc::unbounded_channel();
@@ -124,7 +132,8 @@ impl GatewayCluster {
         })
     }
 
-    /// Finds the session of a request, and takes it for this node.
+    /// Finds the session of a request, and takes it for this node. `references`: the entries of what the
+    /// request refers to and this node does not have.
     ///
     /// # Errors
     /// If the store fails, or does not answer within some seconds. Then other requests get an error at
@@ -133,14 +142,29 @@ impl GatewayCluster {
         &self,
         query: SessionQuery<'_>,
         may_forward: bool,
+        references: &[String],
     ) -> Result<SessionMatch> {
         let shared = &self.shared;
         // Without the time that the store takes: while it is away, no node can release anything.
         let mut waited = Duration::ZERO;
         let mut pause = LOOK_PAUSES.0;
         let mut released = shared.released.subscribe();
+        let keys = [lookup_keys(&query), references.to_vec()].concat();
+        let mut has_published = false;
         loop {
-            let facts = SharedFacts::new(shared.entries(lookup_keys(&query)).await?);
+            let facts = SharedFacts::new(shared.entries(keys.clone()).await?);
+            if !has_published && shared.sessions.has_unpublished() {
+                // The store answers again, and does not know the newest replies of this node yet.
+                has_published = true;
+                self.publish().await;
+                continue;
+            }
+            if may_forward
+                && let Some((node, address)) = facts.content_node(references, &shared.node)
+            {
+                self.client.note_node(node, &address);
+                return Ok(SessionMatch::Elsewhere(address));
+            }
             let is_busy = match shared.sessions.plan_shared(
                 &query,
                 &facts,
@@ -148,6 +172,8 @@ impl GatewayCluster {
                 may_forward,
                 waited,
             ) {
+                // A request has it that came while the store was out of reach.
+                SharedPlan::Take(claim) if shared.sessions.is_busy_here(&claim.id) => true,
                 SharedPlan::Take(claim) => {
                     if may_forward && let Some((node, address)) = shared.agent_node(&claim).await? {
                         self.client.note_node(node_key(&node), &address);
@@ -175,13 +201,42 @@ impl GatewayCluster {
             let began = Instant::now();
             // Another node may release the session, too: look again in any case.
             while let Ok(Ok(key)) = timeout_at(began + pause, released.recv()).await {
-                if facts.concern(&key) {
+                if facts.contain(&key) {
                     break;
                 }
             }
             waited += began.elapsed();
             pause = (2 * pause).min(LOOK_PAUSES.1);
         }
+    }
+
+    /// The address of the node that has what a request refers to; `None` if that is this one, or not
+    /// alive, or unknown. `references`: the entries of what this node does not have.
+    pub(crate) async fn content_node(&self, references: &[String]) -> Option<String> {
+        let shared = &self.shared;
+        let (began, mut pause) = (Instant::now(), LOOK_PAUSES.0);
+        loop {
+            let facts = SharedFacts::new(shared.entries(references.to_vec()).await.ok()?);
+            if let Some((node, address)) = facts.content_node(references, &shared.node) {
+                self.client.note_node(node, &address);
+                return Some(address);
+            }
+            let is_known = references.iter().any(|key| facts.contain(key));
+            if is_known || began.elapsed() >= CONTENT_PATIENCE {
+                return None;
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(LOOK_PAUSES.1);
+        }
+    }
+
+    /// Publishes what this node did without the store. A client that disconnects leaves nothing held,
+    /// because a task of its own waits for the store.
+    async fn publish(&self) {
+        let shared = self.shared.clone();
+        // Without an answer, this is tried again with a beat.
+        let task = tokio::spawn(async move { shared.publish_sessions().await });
+        let _ = timeout(ANSWER_TIMEOUT, task).await;
     }
 
     /// Learns whether a session name is an id that another node has issued to this owner.
@@ -240,6 +295,9 @@ impl GatewayCluster {
         }
         beats.abort();
         lock(&self.shared.uncertain_holds).abort_all();
+        if self.shared.sessions.has_unpublished() {
+            let _ = timeout(DRAIN_TIMEOUT, self.shared.publish_sessions()).await;
+        }
         // What is still held is free for other nodes from now on, or else when the lease expires.
         let _ = timeout(DRAIN_TIMEOUT, self.shared.beat(0)).await;
     }
@@ -401,10 +459,16 @@ async fn beat(shared: Arc<ClusterShared>) {
     let mut ticks = interval(BEAT_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut beats = 0_u32;
+    let mut publications = JoinSet::new();
     loop {
         ticks.tick().await;
         // A store that cannot be reached is tried again at the next beat.
-        let _ = shared.beat(NODE_LEASE_MILLIS).await;
+        let is_beaten = shared.beat(NODE_LEASE_MILLIS).await.is_ok();
+        while publications.try_join_next().is_some() {}
+        if is_beaten && publications.is_empty() && shared.sessions.has_unpublished() {
+            let shared = shared.clone();
+            publications.spawn(async move { shared.publish_sessions().await });
+        }
         beats = beats.wrapping_add(1);
         if beats.is_multiple_of(PRUNE_EVERY_BEATS) {
             let _ = shared.store.prune(0, 0).await;

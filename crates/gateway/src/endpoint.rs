@@ -3,6 +3,13 @@
 use foxwedge_core::Format;
 use foxwedge_upstream::send::UpstreamOperation;
 
+/// Splits a path at its last colon, which may be escaped: the resource, and the method of Google's
+/// APIs.
+pub(crate) fn split_method(path: &str) -> Option<(&str, &str)> {
+    let parts = [":", "%3A", "%3a"].into_iter().filter_map(|colon| path.rsplit_once(colon));
+    parts.min_by_key(|(_, method)| method.len())
+}
+
 /// An endpoint in the format of a provider.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum GatewayEndpoint {
@@ -56,7 +63,7 @@ impl GatewayEndpoint {
     /// The endpoint of a path that names a model, in any version of Google's APIs, and that name as it is written there.
     pub(crate) fn with_model(path: &str) -> Option<(GatewayEndpoint, &str)> {
         // Most paths have no colon, and end here.
-        let (before, method) = path.rsplit_once(':')?;
+        let (before, method) = split_method(path)?;
         let (before, model) = before.rsplit_once("/models/")?;
         let endpoint = match method {
             "generateContent" => GatewayEndpoint::GenerateContent,

@@ -7,6 +7,9 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::response_body::{HttpReply, JSON, ResponseBody};
 
+/// The content encodings of request bodies that are supported.
+pub(crate) const BODY_ENCODINGS: &str = "gzip, deflate, zstd";
+
 /// Encodes an error in the format that the client expects.
 pub(crate) fn reply(error: &ApiError, format: Format, id: &str) -> HttpReply {
     let mut reply = ResponseBody::reply(error.status(), JSON, error.body(format, id));
@@ -24,6 +27,13 @@ pub(crate) fn reply(error: &ApiError, format: Format, id: &str) -> HttpReply {
     match error.kind {
         ApiErrorKind::Credentials => {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        // RFC 7694: the header tells an encoding that is not supported from a media type that is not.
+        ApiErrorKind::Unsupported
+            if error.location.as_deref() == Some(header::CONTENT_ENCODING.as_str()) =>
+        {
+            let encodings = HeaderValue::from_static(BODY_ENCODINGS);
+            headers.insert(header::ACCEPT_ENCODING, encodings);
         }
         ApiErrorKind::InvalidRequest
         | ApiErrorKind::Permission
@@ -159,6 +169,17 @@ pub(crate) fn not_found() -> ApiError {
         ApiErrorKind::NotFound,
         "not_found",
         "no such path; base URLs of OpenAI clients end with `/v1`, those of Anthropic clients do not",
+    )
+}
+
+/// The error for a path of a model with a method that is neither served nor forwarded.
+pub(crate) fn unknown_model_method() -> ApiError {
+    ApiError::new(
+        ApiErrorKind::NotFound,
+        "not_found",
+        "no such path: in `/v1beta/models/{model}:{method}`, the method is one of \
+         generateContent, streamGenerateContent, countTokens, embedContent, batchEmbedContents, \
+         predict, predictLongRunning",
     )
 }
 

@@ -11,6 +11,7 @@ mod fallback;
 mod agent;
 mod summary;
 mod response_items;
+mod final_response;
 mod count;
 mod reply;
 mod sweep;
@@ -30,6 +31,7 @@ use crate::{
     active_config::{ActiveConfig, ConfigCell},
     cluster::GatewayCluster,
     config::GatewayConfig,
+    log::StoreNotices,
     metrics::Metrics,
     node_forward::NODE_HEADER,
     record::{GatewayRecorder, RecordingStart},
@@ -42,11 +44,12 @@ use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::{UpstreamTransport, http::HttpClient};
 use identity::RequestIdentity;
 pub(crate) use prepare::OWN_RESPONSE_PREFIX;
-use prepare::{RoutedRequest, prepare};
+use prepare::{RoutedRequest, prepare, unknown_references};
 use reply::ResponseBuilder;
 pub(crate) use reply_in_flight::ReplyInFlight;
 use reply_in_flight::StopGuard;
 use response_items::ResponseItemCache;
+pub(crate) use response_items::{item_not_found, previous_response_not_found};
 use send::UpstreamResponse;
 pub(crate) use send::unreachable_error;
 use summary::SummaryCache;
@@ -143,7 +146,8 @@ impl GatewayEngine {
             ),
             false => None,
         };
-        let response_items = ResponseItemCache::new(config.sessions.reply_cache);
+        let announcer = cluster.as_ref().map(|_| sessions.clone());
+        let response_items = ResponseItemCache::new(config.sessions.reply_cache, announcer);
         let inner = Arc::new(EngineShared {
             config: ConfigCell::new(active),
             token_counters: Arc::default(),
@@ -227,6 +231,11 @@ impl GatewayEngine {
         self.inner.agents.counts()
     }
 
+    /// What the log says about the store.
+    pub(crate) fn store_notices(&self) -> &StoreNotices {
+        self.inner.recorder.notices()
+    }
+
     /// The metrics, with current gauges.
     pub fn metrics(&self) -> &Metrics {
         self.inner.metrics.set_agents(self.agent_counts());
@@ -300,18 +309,28 @@ async fn handle_chat(
         // Without the store, the name is one that the client chose.
         let _ = cluster.learn_issued_name(&request.caller.owner, name).await;
     }
-    let mut prepared =
-        prepare(engine, request).inspect_err(|error| fill_refusal_summary(error, summary))?;
+    let prepared = prepare(engine, request);
+    // Responses that other nodes may have.
+    let references = match &engine.cluster {
+        Some(_) => unknown_references(engine, request, &prepared),
+        None => Vec::new(),
+    };
+    let mut prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            if let Some(address) = content_node(engine, request, &references).await {
+                return Err(other_node_error(address, summary));
+            }
+            fill_refusal_summary(&error, summary);
+            return Err(error);
+        }
+    };
     fill_summary(&prepared, summary);
-    let session_guard = match claim_session(engine, request, &prepared).await {
+    let session_guard = match claim_session(engine, request, &prepared, &references).await {
         SessionMatch::Acquired(session_guard) => session_guard,
         SessionMatch::Replay(cached) => return Ok(reply::replayed_response(&cached, summary)),
         SessionMatch::Busy => return Err(session_busy_error()),
-        SessionMatch::Elsewhere(address) => {
-            summary.forward_to = Some(address);
-            let message = "another node has the reply or the agent of this request";
-            return Err(ApiError::new(ApiErrorKind::Unavailable, "other_node", message));
-        }
+        SessionMatch::Elsewhere(address) => return Err(other_node_error(address, summary)),
     };
     engine.metrics.count_match(session_guard.match_kind().name());
     summary.session = Some(session_guard.session().clone());
@@ -404,10 +423,32 @@ async fn handle_chat(
     }
 }
 
+/// The address of the node that has what a request refers to, if the request may be forwarded.
+async fn content_node(
+    engine: &EngineShared,
+    request: &GatewayRequest,
+    references: &[String],
+) -> Option<String> {
+    let cluster = engine.cluster.as_ref()?;
+    if references.is_empty() || request.headers.contains_key(NODE_HEADER) {
+        return None;
+    }
+    cluster.content_node(references).await
+}
+
+/// Lets the node at an address answer.
+fn other_node_error(address: String, summary: &mut RequestSummary) -> ApiError {
+    summary.forward_to = Some(address);
+    let message = "another node has the reply, the agent or the earlier response of this request";
+    ApiError::new(ApiErrorKind::Unavailable, "other_node", message)
+}
+
+/// `references`: the entries of what the request refers to and this node does not have.
 async fn claim_session(
     engine: &EngineShared,
     request: &GatewayRequest,
     prepared: &RoutedRequest,
+    references: &[String],
 ) -> SessionMatch {
     loop {
         let waiting_agent = match &prepared.route.upstream.transport {
@@ -434,9 +475,10 @@ async fn claim_session(
             None => engine.sessions.claim(query).await,
             Some(cluster) => {
                 let may_forward = !request.headers.contains_key(NODE_HEADER);
-                match cluster.claim(query, may_forward).await {
+                match cluster.claim(query, may_forward, references).await {
                     Ok(claimed) => claimed,
-                    // Without the store, a node knows only its own conversations.
+                    // Without the store, a node knows only its own conversations. What becomes of them
+                    // is published once it answers again.
                     Err(_) => engine.sessions.claim(query).await,
                 }
             }

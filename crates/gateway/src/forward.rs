@@ -16,15 +16,18 @@ use foxwedge_upstream::{
     send::{ForwardedRequest, response_headers, send_forwarded},
 };
 use http::{HeaderMap, Response, header::CONTENT_ENCODING, request::Parts};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::{
     ApiError, ApiErrorKind, BodyError, GatewayBody, GatewayEngine, HttpReply, RequestSummary,
     access::Principal,
+    api_error::shorten_name,
     body::BodyStream,
     config::{GatewayConfig, ModelRoute, TokenScope},
     error,
-    exchange::{OWN_RESPONSE_PREFIX, unreachable_error},
+    exchange::{
+        OWN_RESPONSE_PREFIX, item_not_found, previous_response_not_found, unreachable_error,
+    },
     response_body::ResponseBody,
 };
 
@@ -99,6 +102,10 @@ pub(crate) async fn forward(
     let format = path_format(path, &parts.headers);
     if response_id(path).is_some_and(|id| id.starts_with(OWN_RESPONSE_PREFIX)) {
         return Err(response_not_stored());
+    }
+    if format == Format::OpenaiResponses && !principal.caller.is_admin {
+        let owner = &principal.caller.owner;
+        check_response_owner(path, &body, |id| engine.is_foreign_response(owner, id))?;
     }
     let model = find_model(&parts.headers, &body);
     let mut upstream_path = Cow::Borrowed(path.strip_prefix("/v1").unwrap_or(path));
@@ -236,6 +243,34 @@ fn check_storage(
     Err(ApiError::new(ApiErrorKind::Permission, "shared_storage", message))
 }
 
+/// Refuses what an upstream stores for another owner, as if it did not exist: the key of the
+/// configuration has access to all of it. `is_foreign`: whether an id belongs to another owner.
+fn check_response_owner(
+    path: &str,
+    body: &[u8],
+    is_foreign: impl Fn(&str) -> bool,
+) -> Result<(), ApiError> {
+    if let Some(id) = response_id(path).filter(|id| is_foreign(id)) {
+        return Err(response_not_found(id));
+    }
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(()) };
+    if let Some(id) = body["previous_response_id"].as_str().filter(|id| is_foreign(id)) {
+        return Err(previous_response_not_found(id));
+    }
+    let items = body["input"].as_array().into_iter().flatten();
+    let mut references = items.filter(|item| item["type"] == "item_reference");
+    match references.find_map(|item| item["id"].as_str().filter(|id| is_foreign(id))) {
+        Some(id) => Err(item_not_found(id)),
+        None => Ok(()),
+    }
+}
+
+/// The error for a response of another owner: that for one that does not exist.
+fn response_not_found(id: &str) -> ApiError {
+    let message = format!("Response with id '{}' not found.", shorten_name(id));
+    ApiError::new(ApiErrorKind::NotFound, "response_not_found", message).at("response_id")
+}
+
 fn no_endpoint(format: Format) -> ApiError {
     let message = match format {
         Format::OpenaiResponses => {
@@ -365,8 +400,12 @@ mod tests {
         };
         let shared = upstream(UpstreamKey::None);
         let own = upstream(UpstreamKey::FromCaller);
-        let principal = |scope| Principal {
-            caller: crate::RequestCaller { owner: "ann".into(), client_key: None },
+        let principal = |scope: TokenScope| Principal {
+            caller: crate::RequestCaller {
+                owner: "ann".into(),
+                client_key: None,
+                is_admin: scope == TokenScope::Admin,
+            },
             scope,
         };
         let (user, admin) = (principal(TokenScope::User), principal(TokenScope::Admin));
@@ -380,6 +419,39 @@ mod tests {
         ] {
             let checked = check_storage(path, upstream, principal);
             assert_eq!(checked.is_ok(), is_allowed, "{path} {:?}", principal.scope);
+        }
+    }
+
+    #[test]
+    fn responses_of_other_owners_were_forwarded() {
+        let check = |path: &str, body: &str| {
+            let found = check_response_owner(path, body.as_bytes(), |id| id.ends_with("_theirs"));
+            found.map_err(|error| (error.status().as_u16(), error.code))
+        };
+        let unknown = Err((404, "response_not_found"));
+        for (path, expected) in [
+            ("/v1/responses/resp_mine", Ok(())),
+            ("/v1/responses/resp_theirs", unknown),
+            ("/v1/responses/resp_theirs/cancel", unknown),
+            ("/v1/responses/resp_theirs/input_items", unknown),
+            ("/v1/responses/compact", Ok(())),
+        ] {
+            assert_eq!(check(path, ""), expected, "{path}");
+        }
+        for (body, expected) in [
+            (r#"{"previous_response_id":"resp_mine"}"#, Ok(())),
+            (
+                r#"{"previous_response_id":"resp_theirs"}"#,
+                Err((400, "previous_response_not_found")),
+            ),
+            (r#"{"input":[{"type":"item_reference","id":"msg_mine"}]}"#, Ok(())),
+            (
+                r#"{"input":[{"role":"user"},{"type":"item_reference","id":"msg_theirs"}]}"#,
+                Err((404, "item_not_found")),
+            ),
+            (r#"{"input":"resp_theirs"}"#, Ok(())),
+        ] {
+            assert_eq!(check("/v1/responses/compact", body), expected, "{body}");
         }
     }
 

@@ -33,6 +33,8 @@ pub struct RequestCaller {
     /// The client's own key for the provider, if it sent one beside our token. Some upstreams are
     /// called with the client's key.
     pub client_key: Option<ClientKey>,
+    /// Whether the caller may use what belongs to other owners.
+    pub is_admin: bool,
 }
 
 /// The response to a client.
@@ -69,6 +71,8 @@ pub struct RequestSummary {
     pub ignored_results: Option<Arc<str>>,
     /// The error code, if the request failed.
     pub error_code: Option<&'static str>,
+    /// Why the upstream could not be reached, for the log: an address or a step, never content.
+    pub error_cause: Option<Box<str>>,
     /// The error code of a reply that breaks off, set while it is streamed.
     pub(crate) stream_error: Arc<OnceLock<&'static str>>,
     /// The address of the node that has to answer instead. Only between gateways on one store.

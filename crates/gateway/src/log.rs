@@ -1,5 +1,5 @@
-//! The request log: one line per request on the standard error stream. A line is a constant
-//! message with fields: ids, names, numbers. It never holds message content, nor any header that
+//! The request log: one line per request on the standard error stream, and notices about the store. A
+//! line is a constant message with fields: ids, names, numbers. It never holds message content, nor any header that
 //! is not named here.
 //!
 //! A thread writes the lines. If it cannot keep up, lines are dropped and counted; no request
@@ -11,6 +11,7 @@
 //! that costs one atomic read.
 
 mod line;
+mod store_notices;
 
 use std::{
     io::{self, IsTerminal as _, Write},
@@ -27,6 +28,8 @@ use crate::{
 
 pub(crate) use line::{DeliveryOutcome, RequestLogLine, mask_path};
 use line::{LogStyle, REQUEST_TARGET};
+use store_notices::StoreNotice;
+pub(crate) use store_notices::{RecordLoss, StoreNotices};
 
 /// A handle to the log. Cheap to clone; clones share the queue.
 #[derive(Clone)]
@@ -46,8 +49,14 @@ struct LogQueue {
 
 #[derive(Default)]
 struct QueuedLines {
-    lines: Vec<RequestLogLine>,
+    lines: Vec<LogEntry>,
     closed: bool,
+}
+
+/// A line that waits to be written.
+enum LogEntry {
+    Request(RequestLogLine),
+    Store(StoreNotice),
 }
 
 /// Maximum number of queued lines.
@@ -109,6 +118,16 @@ impl RequestLog {
     /// Emits the event of a line, and queues the line.
     pub(crate) fn write_line(&self, line: RequestLogLine) {
         line.emit();
+        self.queue(LogEntry::Request(line));
+    }
+
+    /// Emits the event of a notice, and queues its line.
+    fn write_notice(&self, notice: StoreNotice) {
+        notice.emit();
+        self.queue(LogEntry::Store(notice));
+    }
+
+    fn queue(&self, entry: LogEntry) {
         let Some(queue) = &self.0 else {
             return;
         };
@@ -118,7 +137,7 @@ impl RequestLog {
             queue.metrics.count_dropped(DroppedItem::Lines, 1);
             return;
         }
-        waiting.lines.push(line);
+        waiting.lines.push(entry);
         let first = waiting.lines.len() == 1;
         drop(waiting);
         if first {
@@ -171,8 +190,11 @@ impl LogQueue {
             mem::swap(&mut waiting.lines, &mut lines);
             let closed = waiting.closed;
             drop(waiting);
-            for line in lines.drain(..) {
-                line.write(style, &mut text);
+            for entry in lines.drain(..) {
+                match entry {
+                    LogEntry::Request(line) => line.write(style, &mut text),
+                    LogEntry::Store(notice) => notice.write(style, &mut text),
+                }
             }
             // A write error must not stop the server.
             let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());

@@ -4,6 +4,7 @@
 //! Counters that every request touches are created in advance, so that counting is one addition;
 //! the others are looked up by their labels.
 
+mod format;
 mod labels;
 
 use std::{
@@ -22,6 +23,7 @@ use prometheus_client::{
 
 use crate::{AgentCounts, FindingTally, GuardAction, session::SessionStats};
 
+pub use format::MetricsFormat;
 pub use labels::{
     ByteDirection, ConnectionRefusal, DroppedItem, GaugeGuard, MetricAction, MetricRoute,
     ReloadResult,
@@ -212,15 +214,22 @@ impl Metrics {
         registry_ref.register("retries", "Retried requests to upstreams", inner.retries.clone());
         let help = "Requests that a fallback got instead of this upstream";
         registry_ref.register("fallbacks", help, inner.fallbacks.clone());
-        registry_ref.register("dropped", "Items dropped because a queue was full", dropped);
+        let help = "Items dropped because a queue was full or their destination failed";
+        registry_ref.register("dropped", help, dropped);
         registry_ref.register("config_reloads", "Reloads of the configuration", reloads);
         Metrics(Arc::new(MetricsShared { registry, ..inner }))
     }
 
-    /// Counts a request by its guard action. `None`: it failed before the guard.
-    pub fn count_request(&self, route: MetricRoute, action: Option<GuardAction>) {
-        let index =
-            route as usize * MetricAction::ALL.len() + MetricAction::from_action(action) as usize;
+    /// Counts a request by its guard action. `None`: it did not reach the guard. It has failed if
+    /// the status is that of an error.
+    pub fn count_request(
+        &self,
+        route: MetricRoute,
+        action: Option<GuardAction>,
+        status: http::StatusCode,
+    ) {
+        let action = MetricAction::of_request(action, status);
+        let index = route as usize * MetricAction::ALL.len() + action as usize;
         add_to_counter(self.0.requests.get(index), 1);
     }
 
@@ -368,7 +377,7 @@ impl Metrics {
         self.0.fallbacks.get_or_create(&[("upstream", Cow::Owned(name.to_owned()))]).inc();
     }
 
-    /// Counts items that were dropped because a queue was full.
+    /// Counts items that were dropped: a queue was full, or their destination failed.
     pub fn count_dropped(&self, item: DroppedItem, count: u64) {
         add_to_counter(self.0.dropped.get(item as usize), count);
     }
@@ -376,6 +385,14 @@ impl Metrics {
     /// Counts a reload of the configuration.
     pub fn count_reload(&self, result: ReloadResult) {
         add_to_counter(self.0.reloads.get(result as usize), 1);
+    }
+
+    /// All metrics, as text in a format.
+    pub fn render_as(&self, format: MetricsFormat) -> String {
+        match format {
+            MetricsFormat::OpenMetrics => self.render(),
+            MetricsFormat::Text => format::openmetrics_to_text(&self.render()),
+        }
     }
 
     /// All metrics, as OpenMetrics text.
@@ -410,8 +427,11 @@ mod tests {
     fn counted_values_are_rendered() {
         let metrics = Metrics::new();
         let findings = [FindingTally { code: 101, strategy: "insert-answer", count: 2 }];
-        metrics.count_request(MetricRoute::Chat, Some(GuardAction::Fixed));
-        metrics.count_request(MetricRoute::Other, None);
+        let (ok, refused) = (http::StatusCode::OK, http::StatusCode::NOT_FOUND);
+        metrics.count_request(MetricRoute::Chat, Some(GuardAction::Fixed), ok);
+        metrics.count_request(MetricRoute::Other, None, refused);
+        metrics.count_request(MetricRoute::Models, None, ok);
+        metrics.count_request(MetricRoute::Models, None, http::StatusCode::NOT_MODIFIED);
         metrics.count_reply(MetricRoute::Chat, http::StatusCode::OK);
         metrics.count_bytes(ByteDirection::In, 12);
         metrics.count_findings(&findings, GuardAction::Fixed);
@@ -443,6 +463,8 @@ mod tests {
         for line in [
             r#"foxwedge_requests_total{route="chat",action="fixed"} 1"#,
             r#"foxwedge_requests_total{route="other",action="failed"} 1"#,
+            r#"foxwedge_requests_total{route="models",action="none"} 2"#,
+            r#"foxwedge_requests_total{route="models",action="failed"} 0"#,
             r#"foxwedge_requests_total{route="messages",action="none"} 0"#,
             r#"foxwedge_replies_total{route="chat",status="2xx"} 1"#,
             r#"foxwedge_bytes_total{way="in"} 12"#,

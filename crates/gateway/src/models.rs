@@ -1,6 +1,6 @@
 //! `/v1/models` and `/v1beta/models`: the configured models, in the format of the client's provider.
 
-use crate::{ApiError, config::GatewayConfig};
+use crate::{ApiError, api_request::decode_path_segment, config::GatewayConfig};
 use foxwedge_core::Format;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -24,8 +24,9 @@ pub(crate) fn reply(
         None | Some("") => model_list(&config.models(), format),
         // A model that only matches a pattern is available, too.
         Some(name) => {
-            config.route(name).ok_or_else(error::model_not_found)?;
-            model_json(name, format)
+            let name = decode_path_segment(name);
+            config.route(&name).ok_or_else(error::model_not_found)?;
+            model_json(&name, format)
         }
     };
     Ok(ResponseBody::reply(StatusCode::OK, JSON, body.to_string()))

@@ -41,7 +41,8 @@ use tokio::{
 use crate::{
     GuardedRequest,
     config::{self, ContentRecording, GuardMode},
-    metrics::{DroppedItem, Metrics},
+    log::{RecordLoss, StoreNotices},
+    metrics::Metrics,
     ordered_id::{OrderedId, unix_millis},
     session::{SessionHead, SessionMatchKind, SharedRun},
 };
@@ -78,7 +79,7 @@ struct RecorderShared {
     feeds: FeedRegistry<AnyStore>,
     /// Recent text of runs whose content is not stored.
     live_text: Option<LiveText>,
-    metrics: Metrics,
+    notices: StoreNotices,
     stopped_runs: StoppedRunListener,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -181,12 +182,14 @@ impl GatewayRecorder {
         let waiting_runs =
             Arc::new(RunsAwaitingTools::new(waiting_runs::MAX_WAITING_RUNS, metrics.clone()));
         let stopped_runs = StoppedRunListener::default();
+        let notices = StoreNotices::new(metrics.clone());
         let task = writer::RecordWriter::new(
             store.clone(),
             node_id,
             capacity,
             waiting_runs.clone(),
-            metrics.clone(),
+            metrics,
+            notices.clone(),
             stopped_runs.clone(),
         );
         let task = tokio::spawn(task.run());
@@ -203,7 +206,7 @@ impl GatewayRecorder {
                 ContentRecording::Omitted => Some(LiveText::new()),
                 ContentRecording::Stored => None,
             },
-            metrics,
+            notices,
             stopped_runs,
             task: Mutex::new(Some(task)),
         };
@@ -226,7 +229,7 @@ impl GatewayRecorder {
                     Box::new(inner.request_start(&start, &run, turn, answered_calls))
                 });
                 if sender.is_none() {
-                    inner.metrics.count_dropped(DroppedItem::Records, 1);
+                    inner.notices.record_lost(RecordLoss::QueueFull);
                     if turn > 1 {
                         inner.waiting_runs.mark_lost(start.session, &run);
                     }
@@ -240,6 +243,11 @@ impl GatewayRecorder {
     /// Sets what is called with the id of a run that another process has stopped, within some seconds.
     pub(crate) fn on_stopped_run(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         self.0.stopped_runs.set(listener);
+    }
+
+    /// What the log says about the store.
+    pub(crate) fn notices(&self) -> &StoreNotices {
+        &self.0.notices
     }
 
     /// The recorded repairs.
@@ -335,7 +343,9 @@ impl GatewayRecorder {
         };
         if timeout(DRAIN_TIMEOUT, written).await.is_err() {
             task.abort();
+            self.0.notices.records_unwritten();
         }
+        self.0.notices.finish();
     }
 }
 

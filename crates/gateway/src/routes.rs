@@ -1,6 +1,8 @@
 //! The routes of the gateway.
 
-use crate::{AllowedMethods, ApiError, GatewayEndpoint, metrics::MetricRoute};
+use crate::{
+    AllowedMethods, ApiError, GatewayEndpoint, endpoint::split_method, metrics::MetricRoute,
+};
 use foxwedge_run::encode::UiFormat;
 use http::Method;
 
@@ -76,6 +78,9 @@ impl GatewayRoute {
                 Err(error::method_not_allowed(AllowedMethods::Post))
             }
             (_, &Method::GET | &Method::HEAD) => Ok(route),
+            (GatewayRoute::Models, &Method::POST) if names_method(path) => {
+                Err(error::unknown_model_method())
+            }
             (_, _) => Err(error::method_not_allowed(AllowedMethods::Get)),
         }
     }
@@ -155,6 +160,11 @@ const API: [&str; 7] = [
     "/v1/convert",
 ];
 
+/// Whether a path is that of a method of one of Gemini's models.
+fn names_method(path: &str) -> bool {
+    path.starts_with("/v1beta/models/") && split_method(path).is_some()
+}
+
 fn is_under(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -199,9 +209,22 @@ mod tests {
                 Ok(GatewayRoute::Endpoint(GatewayEndpoint::GeminiCountTokens)),
             ),
             (Method::GET, "/v1beta/models/g:generateContent", Err(405)),
-            (Method::POST, "/v1beta/models/:generateContent", Err(405)),
+            (
+                Method::POST,
+                "/v1beta/models/a%3Ab%3AgenerateContent",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::GenerateContent)),
+            ),
+            (
+                Method::POST,
+                "/v1beta/models/g%3astreamGenerateContent",
+                Ok(GatewayRoute::Endpoint(GatewayEndpoint::StreamGenerateContent)),
+            ),
+            (Method::POST, "/v1beta/models/:generateContent", Err(404)),
             (Method::POST, "/v1beta/models/g:embedContent", Ok(GatewayRoute::Forwarded)),
-            (Method::POST, "/v1beta/models/g:tuneContent", Err(405)),
+            (Method::POST, "/v1beta/models/g:tuneContent", Err(404)),
+            (Method::POST, "/v1beta/models/g%3Anope", Err(404)),
+            (Method::DELETE, "/v1beta/models/g:tuneContent", Err(405)),
+            (Method::POST, "/v1beta/models/g", Err(405)),
             (Method::POST, "/else/models/g:generateContent", Err(404)),
             (Method::GET, "/v1beta/models", Ok(GatewayRoute::Models)),
             (Method::GET, "/v1beta/models/g", Ok(GatewayRoute::Models)),
@@ -258,6 +281,21 @@ mod tests {
             let found =
                 GatewayRoute::find(&method, path).map_err(|error| error.kind.status().as_u16());
             assert_eq!(found, expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_method_of_a_model_is_answered_with_the_known_ones() {
+        let error = GatewayRoute::find(&Method::POST, "/v1beta/models/g:tuneContent")
+            .expect_err("an unknown method");
+        assert_eq!((error.status().as_u16(), error.code), (404, "not_found"));
+        let (_, methods) = error.message.split_once("is one of ").expect("a list");
+        let methods: Vec<&str> =
+            methods.split([',', ' ']).filter(|name| !name.is_empty()).collect();
+        assert_eq!(methods.len(), 7, "{methods:?}");
+        for method in methods {
+            let path = format!("/v1beta/models/g:{method}");
+            assert!(GatewayRoute::find(&Method::POST, &path).is_ok(), "{path}");
         }
     }
 }

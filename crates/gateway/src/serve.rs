@@ -9,7 +9,7 @@ use std::{
 use crate::{
     ApiError, GatewayEndpoint, GatewayEngine, GatewayRequest, GatewayResponse,
     config::GatewayConfig,
-    metrics::{self, MetricRoute},
+    metrics::{self, MetricRoute, MetricsFormat},
 };
 use bytes::Bytes;
 use foxwedge_core::Format;
@@ -124,6 +124,7 @@ impl GatewayServer {
         let metrics = engine.metrics().clone();
         let (log, writer) = RequestLog::start(config.telemetry.log, log, metrics.clone())
             .map_err(ServeError::Log)?;
+        engine.store_notices().write_to(&log);
         let rules = ConnectionRules::from_config(&config.limits, &config.timeouts);
         let owners = Arc::new(CallerLimit::new(config.limits.requests_per_owner));
         let (drain, draining) = watch::channel(false);
@@ -222,7 +223,7 @@ async fn answer(
     };
     add_headers(reply.headers_mut(), &id, format, allowed_origin, auth);
     context.start_reply(reply.status(), metric_route);
-    metrics.count_request(metric_route, context.summary.action);
+    metrics.count_request(metric_route, context.summary.action, reply.status());
     metrics.count_bytes(metrics::ByteDirection::In, context.bytes_in);
     let (parts, body) = reply.into_parts();
     let body = TrackedBody::new(body, context, &parts.headers);
@@ -300,7 +301,7 @@ async fn handle(
             };
             reply.ok_or_else(error::not_found)
         }
-        (GatewayRoute::Metrics, Some(_)) => Ok(metrics(app)),
+        (GatewayRoute::Metrics, Some(_)) => Ok(metrics(app, &parts.headers)),
         (GatewayRoute::Health(probe_kind), _) => Ok(probe(app, probe_kind)),
         (GatewayRoute::OpenApi, _) => Ok(ResponseBody::reply(StatusCode::OK, JSON, api::openapi())),
         (GatewayRoute::Page, _) => Ok(console::asset_reply(parts.uri.path(), &parts.headers)
@@ -414,9 +415,10 @@ async fn handle_request(
     handled.ok_or_else(error::internal_error)
 }
 
-fn metrics(app: &GatewayState) -> HttpReply {
-    const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ResponseBody::reply(StatusCode::OK, CONTENT_TYPE, app.engine.metrics().render())
+fn metrics(app: &GatewayState, headers: &HeaderMap) -> HttpReply {
+    let format = MetricsFormat::from_headers(headers);
+    let text = app.engine.metrics().render_as(format);
+    ResponseBody::reply(StatusCode::OK, format.content_type(), text)
 }
 
 fn probe(app: &GatewayState, probe: HealthProbe) -> HttpReply {
@@ -472,10 +474,6 @@ fn add_headers(
     allowed_origin: Option<HeaderValue>,
     auth: AuthRequirement,
 ) {
-    const EXPOSED: &str = "x-request-id, request-id, x-foxwedge-findings, x-foxwedge-action, \
-                           x-foxwedge-session, x-foxwedge-run, x-foxwedge-match, \
-                           x-foxwedge-compacted, x-foxwedge-losses, x-foxwedge-replayed, \
-                           x-foxwedge-ignored-results, x-should-retry, retry-after";
     if let Ok(id) = HeaderValue::from_str(id) {
         if format == Format::Anthropic {
             headers.insert(HeaderName::from_static(request_id::ANTHROPIC_NAME), id.clone());
@@ -493,7 +491,35 @@ fn add_headers(
     }
     if let Some(origin) = allowed_origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+        let exposed = exposed_headers(headers);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         headers.insert(header::VARY, HeaderValue::from_static("origin"));
     }
+}
+
+/// The names of the headers that a page of another origin may read: those of the gateway, and those
+/// of the upstream that the reply has.
+fn exposed_headers(headers: &HeaderMap) -> HeaderValue {
+    const NAMES: &str = "x-request-id, request-id, x-upstream-request-id, x-foxwedge-findings, \
+                         x-foxwedge-action, x-foxwedge-session, x-foxwedge-run, x-foxwedge-match, \
+                         x-foxwedge-compacted, x-foxwedge-losses, x-foxwedge-fallback, \
+                         x-foxwedge-replayed, x-foxwedge-ignored-results, x-should-retry, \
+                         retry-after, retry-after-ms, accept-encoding, allow";
+    /// Limits, times and costs, whose names each provider chooses.
+    const PREFIXES: [&str; 7] = [
+        "x-ratelimit-",
+        "ratelimit-",
+        "anthropic-ratelimit-",
+        "openai-",
+        "x-codex-",
+        "x-groq-",
+        "x-litellm-",
+    ];
+    let mut names = NAMES.to_owned();
+    for name in headers.keys().map(HeaderName::as_str) {
+        if PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+            names.extend([", ", name]);
+        }
+    }
+    HeaderValue::try_from(names).unwrap_or(HeaderValue::from_static(NAMES))
 }

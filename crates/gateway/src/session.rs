@@ -20,6 +20,7 @@ mod table;
 mod shared;
 mod shared_claim;
 mod shared_entries;
+mod unpublished;
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -46,7 +47,8 @@ pub(crate) use session_ids::{LONGEST_NAME, conversation_name, is_session_name, n
 pub use session_ids::{SessionScope, conversation_scope};
 pub(crate) use shared::{SharedFacts, SharedGuardQuery, SharedPlan, lookup_keys};
 pub(crate) use shared_claim::{SharedClaim, SharedRelease};
-pub(crate) use shared_entries::{SharedRun, session_key};
+pub(crate) use shared_entries::{SharedRun, content_key, session_key};
+pub(crate) use unpublished::SessionPublication;
 
 /// The result of a session lookup.
 #[derive(Debug)]
@@ -197,6 +199,7 @@ impl SessionIndex {
         let mut state = self.0.lock();
         state.forget_sessions(|session| now.duration_since(session.at) > config.session_ttl);
         state.replies.expire(now, config.reply_ttl);
+        state.forget_unpublished();
     }
 
     fn try_claim(&self, query: &SessionQuery<'_>) -> Result<SessionMatch, Arc<Notify>> {
@@ -298,23 +301,23 @@ impl SessionGuard {
         let state = &mut *state;
         let unconfirmed_reply =
             self.fingerprint.filter(|_| self.origin == RequestOrigin::Anonymous);
+        let digests = also.iter().chain([&tip]).map(|value| digest_key(*value));
+        let id = reply_id.map(|id| reply_key(id, self.scope));
+        let keys: Vec<u64> = digests.chain(id).collect();
+        let contents = reply_id.and_then(|id| state.announced.remove(id)).unwrap_or_default();
         if let Some(claim) = &mut self.claim {
-            let digests = also.iter().chain([&tip]).map(|value| digest_key(*value));
-            let id = reply_id.map(|id| reply_key(id, self.scope));
-            let ttl = self.shared.config.session_ttl;
-            claim.commit(digests.chain(id), unconfirmed_reply, ttl);
+            let config = &self.shared.config;
+            claim.commit(&keys, contents, unconfirmed_reply, config.session_ttl);
+            state.make_room(config.max_prefixes);
+            state.keep_shared(&claim.id, &claim.session, &keys);
         } else if let Some(session) = state.session_mut(self.serial) {
             session.newest += 1;
             session.used = true;
             session.at = Instant::now();
             session.unconfirmed_reply = unconfirmed_reply.map(u128::to_ne_bytes);
             let node = PrefixNode { session: self.serial, number: session.newest };
-            for value in also.iter().chain([&tip]) {
-                state.prefixes.put(digest_key(*value), node);
-            }
-            if let Some(id) = reply_id {
-                state.prefixes.put(reply_key(id, self.scope), node);
-            }
+            keys.iter().for_each(|key| state.prefixes.put(*key, node));
+            state.note_unpublished(&self.session, keys, contents);
         }
         if let (Some(fingerprint), Some(cached)) = (self.fingerprint.take(), cached) {
             state.replies.put(fingerprint, cached, Instant::now());
@@ -330,6 +333,9 @@ impl Drop for SessionGuard {
             state.replies.cancel(fingerprint);
         }
         if let Some(claim) = self.claim.take() {
+            if claim.is_busy_here {
+                state.make_free(&claim.id);
+            }
             return claim.release(lost_reply, self.shared.config.session_ttl);
         }
         if let Some(opening) = self.opening.take() {

@@ -53,6 +53,8 @@ pub(crate) struct UiChatRequest {
     conversation: SharedId,
     run: SharedId,
     message: Option<SharedId>,
+    /// The id of the request.
+    request: SharedId,
     agui: AgUiRevision,
 }
 
@@ -103,7 +105,8 @@ impl UiChatRequest {
         }
         parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let (body, losses) = (input.body.finish()?, input.losses);
-        Ok(UiChatRequest { body, losses, format, conversation, run, message, agui })
+        let request = request_id.into();
+        Ok(UiChatRequest { body, losses, format, conversation, run, message, request, agui })
     }
 
     /// Encodes a reply for the client. Errors stay as they are: clients read their status and text.
@@ -143,7 +146,7 @@ impl UiChatRequest {
             handed_over: HandedOverCalls::StayOpen,
             ..EncoderOptions::default()
         };
-        let body = UiReplyBody::new(body, self.format, run, options);
+        let body = UiReplyBody::new(body, self.format, run, self.request, options);
         HttpReply::from_parts(parts, ResponseBody::stream(body))
     }
 }

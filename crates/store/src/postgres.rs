@@ -43,6 +43,14 @@ use crate::{
     hub::WakeHub, limits,
 };
 
+/// Checks the URL of a database without connecting.
+///
+/// # Errors
+/// If a part of it is invalid.
+pub(crate) fn check_url(url: &str) -> Result<()> {
+    PostgresSettings::parse(url).map(drop)
+}
+
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {

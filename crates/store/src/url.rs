@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-use crate::StoreError;
+use crate::{StoreError, postgres};
 
 /// The URL of a store. `Display` and `Debug` hide passwords.
 #[derive(Clone, PartialEq, Eq)]
@@ -23,6 +23,19 @@ impl PostgresUrl {
     /// The URL with its password, for the connection only.
     pub fn secret(&self) -> &str {
         &self.0
+    }
+}
+
+impl StoreUrl {
+    /// Checks the URL further than its parts tell, without opening the store.
+    ///
+    /// # Errors
+    /// If a parameter of a server is unknown or has an invalid value.
+    pub fn check(&self) -> Result<(), StoreError> {
+        match self {
+            StoreUrl::Sqlite(_) | StoreUrl::Memory => Ok(()),
+            StoreUrl::Postgres(url) => postgres::check_url(url.secret()),
+        }
     }
 }
 

@@ -125,7 +125,7 @@ pub fn parse_base_url(
     if user_info.is_some() {
         return Err(("it holds a user or a password", "keys go into `key` or `key_file`"));
     }
-    let path = path_and_query.trim_end_matches('/');
+    let path = without_endpoint(path_and_query.trim_end_matches('/'), style);
     if path.split('/').any(|segment| matches!(segment, "." | "..")) || path.contains("//") {
         return Err(("its path holds `.`, `..` or `//`", FORM));
     }
@@ -217,6 +217,16 @@ pub fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')
 }
 
+/// A path without the endpoint behind it: some users configure the address of the endpoint.
+fn without_endpoint(path: &str, style: BaseUrlStyle) -> &str {
+    let endpoints: &[&str] = match style {
+        BaseUrlStyle::Openai => &["/chat/completions", "/responses"],
+        BaseUrlStyle::Anthropic => &["/messages"],
+        BaseUrlStyle::Gemini | BaseUrlStyle::Plain => &[],
+    };
+    endpoints.iter().find_map(|endpoint| path.strip_suffix(endpoint)).unwrap_or(path)
+}
+
 /// Splits a path into the part before the version and the version.
 fn split_version(path: &str, style: BaseUrlStyle) -> (&str, &str) {
     let (before, last) = path.rsplit_once('/').unwrap_or(("", ""));
@@ -252,6 +262,10 @@ mod tests {
                 "tls g.example 443 /v1beta/openai |  Public",
             ),
             ("https://o.example/api", Openai, "tls o.example 443 /api |  Public"),
+            ("https://o.example/v1/chat/completions/", Openai, "tls o.example 443 | /v1 Public"),
+            ("https://o.example/chat/completions", Openai, "tls o.example 443 | /v1 Public"),
+            ("https://o.example/api/v1/responses", Openai, "tls o.example 443 /api | /v1 Public"),
+            ("https://a.example/v1/messages", Anthropic, "tls a.example 443 | /v1 Public"),
             ("http://127.0.0.1:8000/v1", Openai, "127.0.0.1 8000 | /v1 Private"),
             ("http://localhost:11434", Openai, "localhost 11434 | /v1 Private"),
             ("http://[::1]:9/v1", Openai, "::1 9 | /v1 Private"),

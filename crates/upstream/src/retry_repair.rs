@@ -1,4 +1,4 @@
-//! Repairs a history once after a provider refused it, based on the error message.
+//! Repairs a history after a provider refused it, based on the error message.
 
 use bytes::Bytes;
 use foxwedge_core::{

@@ -3,6 +3,8 @@
 mod breaker;
 mod budget;
 mod headers;
+mod decompress;
+mod event_stream;
 mod retry_policy;
 mod retry;
 
@@ -26,9 +28,11 @@ use crate::{
 pub use crate::request_path::UpstreamOperation;
 pub use breaker::CircuitBreaker;
 pub use budget::RetryBudget;
+pub use decompress::content_encoding;
 pub use headers::{is_stream, response_headers};
 pub use retry::{
-    AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, embedded_status, send_with_retry,
+    AttemptObserver, RetryCause, RetryPlan, UpstreamResponse, embedded_status, is_failed_response,
+    send_with_retry,
 };
 pub use retry_policy::{RetryAfter, RetryPolicy, UpstreamTries, retry_after};
 
@@ -94,7 +98,8 @@ pub enum AuthScheme {
     Key,
 }
 
-/// Sends a request once. A response is a success or an error, never a redirect.
+/// Sends a request once. A response is a success or an error, never a redirect. Its body is not
+/// compressed, unless its headers name an encoding that is not read here.
 pub async fn send_once(
     client: &HttpClient,
     request: UpstreamRequest<'_>,
@@ -134,7 +139,7 @@ pub async fn send_once(
         }
         UpstreamTransport::Agent => return Err(HttpError::no_network()),
     };
-    check_status(reply)
+    check_status(reply).map(decompress::decompress_reply)
 }
 
 /// Sends a request over the network, with a token or a signature where the upstream needs one. A

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use foxwedge_core::{Format, Profile};
+use foxwedge_core::{Format, Profile, is_openai_model};
+use foxwedge_formats::convert::ChatServer;
 use http::{HeaderName, HeaderValue};
 
 use crate::{
@@ -69,6 +70,21 @@ impl UpstreamConfig {
             Format::OpenaiChat if is_named("mistral") => Profile::Mistral,
             format => Profile::for_format(format),
         })
+    }
+
+    /// What the server of a model takes beyond Chat Completions.
+    pub fn chat_server(&self, model: &str) -> ChatServer {
+        let UpstreamTransport::Network(target) = &self.transport else {
+            return ChatServer::default();
+        };
+        let host = &*target.host;
+        let is_at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
+        // Others that have taken on the newer name of the token limit take the older one, too.
+        let knows_newer = is_at("openai.com") || is_at("azure.com") || is_openai_model(Some(model));
+        ChatServer {
+            older_token_limit: !knows_newer,
+            refuses_reasoning: is_at("groq.com") || is_at("cerebras.ai"),
+        }
     }
 
     /// Removes the configured key and headers from an error of the provider.

@@ -166,7 +166,7 @@ fn write_tool(writer: &mut RequestFieldWriter<'_, '_, '_>, tool: &ToolDeclaratio
         }
     });
     writer.close_container('}');
-    if let Some(mark) = tool.cache {
+    if let Some(mark) = tools::cache_mark(writer, tool) {
         let lifetime = cache_lifetime(mark).map(JsonText::from);
         writer.out.push_str(",{");
         writer.write_object("cachePoint", |writer| {

@@ -12,7 +12,7 @@ mod turns;
 
 use std::collections::HashMap;
 
-use foxwedge_core::{Format, Profile};
+use foxwedge_core::{Format, Profile, is_other_maker};
 
 pub(crate) use arguments::write_arguments_object;
 pub(crate) use blocks::{
@@ -40,8 +40,34 @@ pub(crate) struct EncodeTarget {
     pub(crate) restored_ids: HashMap<String, String>,
     /// Whether readable reasoning of other models is written.
     pub(crate) reasoning: bool,
+    /// Whether the server refuses reasoning in messages of Chat Completions.
+    pub(crate) refuses_reasoning: bool,
+    /// The model, for Bedrock.
+    pub(crate) bedrock_model: BedrockModel,
     /// Whether instructions go into a separate field, where the format has one.
     pub(crate) separate_instructions: bool,
+}
+
+/// Whose model a request for Bedrock is for. A model refuses fields that are meant for another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BedrockModel {
+    /// Claude, or a model whose name does not say it.
+    Claude,
+    /// Amazon's Nova. It takes cache marks, except after tools.
+    Nova,
+    /// Another maker's. It takes neither cache marks nor Claude's reasoning.
+    Other,
+}
+
+impl BedrockModel {
+    /// The model of a name.
+    pub(crate) fn of(model: Option<&str>) -> BedrockModel {
+        match model.filter(|model| is_other_maker(model)) {
+            None => BedrockModel::Claude,
+            Some(model) if model.contains("amazon.nova") => BedrockModel::Nova,
+            Some(_) => BedrockModel::Other,
+        }
+    }
 }
 
 impl EncodeTarget {
@@ -52,6 +78,8 @@ impl EncodeTarget {
             restored_ids: HashMap::new(),
             // DeepSeek's models reject calls without their reasoning.
             reasoning: profile == Profile::Deepseek,
+            refuses_reasoning: false,
+            bedrock_model: BedrockModel::Claude,
             separate_instructions: false,
         }
     }

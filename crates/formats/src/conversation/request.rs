@@ -5,6 +5,7 @@ pub(crate) mod field_writer;
 pub(crate) mod fields;
 pub(crate) mod openai;
 pub(crate) mod reasoning;
+mod openai_efforts;
 pub(crate) mod schema;
 pub(crate) mod setting_losses;
 pub(crate) mod tools;

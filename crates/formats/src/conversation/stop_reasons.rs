@@ -144,7 +144,8 @@ fn meaning_of(stop: &StopReason<'_>) -> StopMeaning {
 /// The stop reason for a meaning that the format cannot express.
 fn fallback_word(format: Format, meaning: StopMeaning) -> &'static str {
     let nearest = match meaning {
-        StopMeaning::ContextFull => StopMeaning::Length,
+        // A reply whose call cannot be read is not complete: an agent must not take it for its last one.
+        StopMeaning::ContextFull | StopMeaning::MalformedCall => StopMeaning::Length,
         _ => StopMeaning::End,
     };
     let plain =
@@ -314,12 +315,12 @@ mod tests {
             (
                 StopReason::MalformedCall,
                 [
-                    "stop*",
-                    "completed*",
-                    "end_turn*",
+                    "length*",
+                    "max_output_tokens*",
+                    "max_tokens*",
                     "MALFORMED_FUNCTION_CALL",
                     "malformed_tool_use",
-                    "completed*",
+                    "incomplete*",
                 ],
             ),
             (

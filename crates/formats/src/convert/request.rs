@@ -10,7 +10,7 @@ use foxwedge_core::{
 };
 
 use super::{
-    ConversionOptions, ConvertedRequest, ToolNotation,
+    ChatServer, ConversionOptions, ConvertedRequest, ToolNotation,
     text_tools::{self, OrphanScope},
     tool_names,
 };
@@ -19,7 +19,7 @@ use crate::{
     ai_sdk::{self, AiSdkList},
     conversation::{
         CallPairs, ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, LossLocation,
-        ModelMessage, ModelRequest, ModelRole, PartPlacement, encode::EncodeTarget,
+        ModelMessage, ModelRequest, ModelRole, PartPlacement, encode::{BedrockModel, EncodeTarget},
     },
     envelope::list_key,
     error::ReadError,
@@ -286,7 +286,8 @@ fn encode_request(
             tool_names::free_text_tools(&request.settings)
         }
     };
-    let target = encode_target(profile, to, options);
+    let model = request.settings.model.as_deref();
+    let target = encode_target(profile, to, model, options);
     let mut preamble = RequestPreamble::default();
     let (body, mut encoded) =
         write_history(&request.history, &target, pairs, |out, instructions| {
@@ -294,6 +295,7 @@ fn encode_request(
                 &request,
                 from,
                 (profile, to),
+                options.chat_server,
                 instructions,
                 out,
                 &mut losses,
@@ -325,9 +327,20 @@ fn encode_request(
     })
 }
 
-fn encode_target(profile: Profile, to: Format, options: &ConversionOptions) -> EncodeTarget {
+fn encode_target(
+    profile: Profile,
+    to: Format,
+    model: Option<&str>,
+    options: &ConversionOptions,
+) -> EncodeTarget {
     let restored_ids = restored_ids(options);
-    EncodeTarget { restored_ids, separate_instructions: true, ..EncodeTarget::new(profile, to) }
+    EncodeTarget {
+        restored_ids,
+        separate_instructions: true,
+        refuses_reasoning: options.chat_server.refuses_reasoning,
+        bedrock_model: BedrockModel::of(model),
+        ..EncodeTarget::new(profile, to)
+    }
 }
 
 /// Maps the replacements of an earlier conversion to the original ids.
@@ -349,7 +362,8 @@ impl RequestPreamble {
     fn write(
         request: &ModelRequest<'_>,
         from: Option<Format>,
-        (profile, to): (Profile, Format),
+        target: (Profile, Format),
+        chat_server: ChatServer,
         instructions: bool,
         out: &mut String,
         losses: &mut Vec<Loss>,
@@ -359,10 +373,10 @@ impl RequestPreamble {
         }
         out.push('{');
         if request.object {
-            requests::write(&request.settings, from, profile, to, out, losses);
+            requests::write(&request.settings, from, target, chat_server, out, losses);
         }
         let others = instructions || out.len() > 1;
-        RequestPreamble { object: true, body: read_preamble(out, to, others) }
+        RequestPreamble { object: true, body: read_preamble(out, target.1, others) }
     }
 }
 

@@ -3,6 +3,7 @@
 mod compose;
 mod incomplete_calls;
 mod losses;
+mod servers;
 mod single_objects;
 
 use foxwedge_core::Format;

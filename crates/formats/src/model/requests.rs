@@ -10,7 +10,7 @@
 use foxwedge_core::{Format, Profile};
 
 use crate::{
-    anthropic, bedrock,
+    anthropic, bedrock, convert::ChatServer,
     conversation::{
         Loss, OriginalSettings, RequestSettings,
         request::{field_writer::RequestFieldWriter, fields::RequestFields, setting_losses},
@@ -47,13 +47,14 @@ pub(crate) fn read<'a>(request: &JsonObject<'_, 'a>, format: Format) -> RequestS
 pub(crate) fn write(
     settings: &RequestSettings<'_>,
     from: Option<Format>,
-    profile: Profile,
-    to: Format,
+    (profile, to): (Profile, Format),
+    chat_server: ChatServer,
     out: &mut String,
     losses: &mut Vec<Loss>,
 ) {
     let start = out.len();
-    let mut writer = RequestFieldWriter { settings, from, profile, to, out, start, losses };
+    let mut writer =
+        RequestFieldWriter { settings, from, profile, to, chat_server, out, start, losses };
     if let Some(original) = unchanged_original(settings, from, to) {
         writer.write_text(model_key(to), settings.model.as_ref());
         if has_stream_field(to) {

@@ -8,7 +8,7 @@ use crate::conversation::{
     request::{
         field_writer::RequestFieldWriter,
         fields::{RequestFields, read_flag, read_text, read_texts},
-        openai, reasoning, schema,
+        openai, reasoning, schema, setting_losses,
         tools::{self, free_text_input, is_free_text, provider_tool},
     },
 };
@@ -110,13 +110,14 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     openai::write(writer);
     // Other formats always report the usage at the end of a stream.
-    if settings.stream == Some(true) && writer.from.is_some_and(|from| from != WIRE) {
+    let is_openai = openai::takes_openai_settings(writer.profile);
+    if settings.stream == Some(true) && is_openai && writer.from.is_some_and(|from| from != WIRE) {
         writer.write_object("stream_options", |writer| {
             writer.write_flag("include_usage", Some(true))
         });
     }
-    writer.write_json(max_tokens_key(settings, writer.profile), settings.max_tokens);
-    writer.write_json("seed", settings.seed);
+    writer.write_json(max_tokens_key(writer), settings.max_tokens);
+    writer.write_json(if is_openai { "seed" } else { "random_seed" }, settings.seed);
     writer.write_json("presence_penalty", settings.presence_penalty);
     writer.write_json("frequency_penalty", settings.frequency_penalty);
     writer.write_json("n", settings.candidate_count);
@@ -127,19 +128,23 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         writer
             .record_loss(LossKind::Setting, "reasoning output cannot be requested in this format");
     }
-    writer.write_text("verbosity", settings.verbosity.as_ref());
+    match is_openai {
+        true => writer.write_text("verbosity", settings.verbosity.as_ref()),
+        false => setting_losses::record_verbosity(writer),
+    }
     openai::write_shape(writer, "response_format");
     let written = tools::write_tools(writer, write_tool);
     openai::write_choice(writer, &written);
 }
 
-/// The field for the token limit: the newer name, unless the request used the older one. Many
-/// compatible servers only support the older name.
-fn max_tokens_key(settings: &RequestSettings<'_>, profile: Profile) -> &'static str {
-    if matches!(profile, Profile::Mistral | Profile::Deepseek) {
+/// The field for the token limit: the newer name, unless the request used the older one, or the server
+/// knows only that.
+fn max_tokens_key(writer: &RequestFieldWriter<'_, '_, '_>) -> &'static str {
+    let is_older = matches!(writer.profile, Profile::Mistral | Profile::Deepseek);
+    if is_older || (writer.chat_server.older_token_limit && writer.from != Some(WIRE)) {
         return "max_tokens";
     }
-    let original = settings.original.iter().filter(|original| original.wire == WIRE);
+    let original = writer.settings.original.iter().filter(|original| original.wire == WIRE);
     let mut members = original.flat_map(|original| &original.members);
     let older = members.clone().any(|member| member.starts_with("\"max_tokens\""));
     let newer = members.any(|member| member.starts_with("\"max_completion_tokens\""));

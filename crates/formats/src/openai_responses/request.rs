@@ -79,8 +79,10 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     openai::write(writer);
     // No other format stores a response by default.
-    let stores =
-        |setting: &FormatSetting<'_>| setting.key == "store" && openai::is_shared(setting, WIRE);
+    let profile = writer.profile;
+    let stores = |setting: &FormatSetting<'_>| {
+        setting.key == "store" && openai::is_shared(setting, WIRE, profile)
+    };
     if writer.from.is_some_and(|from| from != WIRE) && !settings.others.iter().any(stores) {
         writer.write_flag("store", Some(false));
     }

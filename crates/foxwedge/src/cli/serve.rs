@@ -60,7 +60,7 @@ pub(crate) struct EnvArgs {
     #[arg(long, value_name = "SHELL")]
     pub(crate) shell: Option<EnvShell>,
     /// Client to point at the gateway
-    #[arg(long = "for", value_name = "CLIENT", default_value = "all")]
+    #[arg(long = "for", value_name = "CLIENT", default_value = "all", ignore_case = true)]
     pub(crate) client: EnvClient,
     /// Configuration file of the gateway
     #[arg(long, value_name = "FILE")]

@@ -118,10 +118,12 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
             [&file[..], &variable].concat()
         }
         EnvClient::Pi => {
+            // Some versions of pi read a variable as `NAME`, others as `$NAME`, but all of them run
+            // a command.
             let file: Vec<_> = comments(&[&format!(
                 "~/.pi/agent/models.json: {{ \"providers\": {{ \"foxwedge\": {{ \"baseUrl\": \
                  \"{versioned}\", \"api\": \"openai-completions\", \"apiKey\": \
-                 \"FOXWEDGE_TOKEN\", \"models\": [{{ \"id\": \"MODEL\" }}] }} }} }}"
+                 \"!printenv FOXWEDGE_TOKEN\", \"models\": [{{ \"id\": \"MODEL\" }}] }} }} }}"
             )]);
             [&file[..], &variable].concat()
         }
@@ -131,6 +133,8 @@ fn env_lines(client: EnvClient, url: &str, token: &str) -> Vec<EnvLine> {
                 "  - model_id: foxwedge",
                 "    model_name: MODEL",
                 &format!("    api_base: {versioned}"),
+                // Otherwise llm sends no key to a base URL of its own.
+                "    api_key_name: openai",
                 "    supports_tools: true",
             ]);
             [&file[..], &[set("OPENAI_API_KEY", token)]].concat()
@@ -247,6 +251,21 @@ mod tests {
             let has_secret = |line: &EnvLine| matches!(line, EnvLine::Comment(text) if text.contains("secret-token"));
             assert!(!lines.iter().any(has_secret), "{client:?}");
         }
+    }
+
+    #[test]
+    fn files_of_llm_and_pi_name_the_variable_with_the_token() {
+        let lines = |client| -> Vec<String> {
+            let lines = env_lines(client, "http://gate", "secret-token");
+            lines.iter().map(|line| line.render(EnvShell::Bash)).collect()
+        };
+        let llm = lines(EnvClient::Llm);
+        assert!(llm.contains(&"#     api_key_name: openai".to_owned()), "{llm:?}");
+        assert!(llm.contains(&"export OPENAI_API_KEY='secret-token'".to_owned()), "{llm:?}");
+        let pi = lines(EnvClient::Pi);
+        let key = r#""apiKey": "!printenv FOXWEDGE_TOKEN", "models""#;
+        assert!(pi.iter().any(|line| line.contains(key)), "{pi:?}");
+        assert!(pi.contains(&"export FOXWEDGE_TOKEN='secret-token'".to_owned()), "{pi:?}");
     }
 
     #[test]

@@ -192,6 +192,21 @@ fn variables_point_clients_at_the_gateway() {
 }
 
 #[test]
+fn names_of_clients_are_matched_without_regard_to_case() {
+    let sandbox = Sandbox::new();
+    sandbox.write("token", "a-token-that-is-long-enough\n");
+    let told = |client| ran(&sandbox, &[], &["env", "--token-file", "token", "--for", client]);
+    for client in ["cursor", "Cursor", "CURSOR"] {
+        let told = told(client);
+        assert_ne!(told.code, 0, "{}", told.all());
+        assert!(told.err.contains("Cursor cannot use the gateway"), "{}", told.err);
+    }
+    for client in ["LangChain", "OpenAI"] {
+        assert_eq!(told(client).out, told("openai").out, "{client}");
+    }
+}
+
+#[test]
 fn a_gateway_that_does_not_run_is_reported_beside_its_variables() {
     let sandbox = Sandbox::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -55,7 +55,8 @@ impl RequestKeys {
 pub(super) fn find_principal(access: &AccessConfig, keys: RequestKeys) -> Option<Principal> {
     let own = |keys: RequestKeys| keys.provider_keys.into_iter().next();
     if access.tokens.is_empty() {
-        let caller = RequestCaller { owner: Arc::from(LOCAL_OWNER), client_key: own(keys) };
+        let owner = Arc::from(LOCAL_OWNER);
+        let caller = RequestCaller { owner, client_key: own(keys), is_admin: true };
         return Some(Principal { caller, scope: TokenScope::Admin });
     }
     let (token, own) = match &keys.gateway_token {
@@ -68,7 +69,11 @@ pub(super) fn find_principal(access: &AccessConfig, keys: RequestKeys) -> Option
         }
     };
     Some(Principal {
-        caller: RequestCaller { owner: token.owner.clone(), client_key: own },
+        caller: RequestCaller {
+            owner: token.owner.clone(),
+            client_key: own,
+            is_admin: token.scope == TokenScope::Admin,
+        },
         scope: token.scope,
     })
 }

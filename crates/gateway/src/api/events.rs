@@ -81,8 +81,10 @@ async fn stream(
     }
     let feeds = app.engine.recorder().feeds().clone();
     // Owners that follow their run live also get text that is not stored, even after a
-    // reconnect. Later readers, and readers of other owners' runs, get what is stored.
-    let is_live = !has_ended(&row) || after.is_some();
+    // reconnect. Later readers, and readers of other owners' runs, get what is stored. A position
+    // before the first event is no reconnect.
+    let reconnects = after.is_some_and(|position| position.seq > 0);
+    let is_live = !has_ended(&row) || reconnects;
     let live_text = match is_live && lookup::owns_run(app, request, &row).await? {
         true => app.engine.recorder().live_text(),
         false => None,

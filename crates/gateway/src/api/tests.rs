@@ -1,6 +1,9 @@
-use http::Method;
+use std::future::{pending, ready};
 
-use super::ApiRoute;
+use http::Method;
+use tokio::time::Instant;
+
+use super::{ANSWER_TIMEOUT, ApiRoute, answer_in_time, not_found};
 
 #[test]
 fn only_known_paths_have_a_route() {
@@ -29,4 +32,20 @@ fn only_known_paths_have_a_route() {
     assert!(ApiRoute::Stop("a").check_method(&Method::GET).is_err());
     assert!(ApiRoute::Runs.check_method(&Method::HEAD).is_ok());
     assert!(ApiRoute::Runs.check_method(&Method::DELETE).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frozen_store_held_up_answers_for_a_minute() {
+    let began = Instant::now();
+    let frozen = answer_in_time::<()>(pending()).await.expect_err("no answer");
+    assert_eq!(began.elapsed(), ANSWER_TIMEOUT);
+    assert_eq!((frozen.status().as_u16(), frozen.code), (503, "store_unavailable"));
+    assert!(frozen.message.contains("`store`"), "{}", frozen.message);
+    assert_eq!(answer_in_time(ready(Ok(7))).await.ok(), Some(7));
+    let missing = answer_in_time::<()>(ready(Err(not_found("run")))).await.expect_err("no run");
+    assert_eq!(missing.code, "run_not_found");
+    for path in ["sessions", "sessions/a", "runs", "runs/a", "runs/a/stop", "runs/a/events"] {
+        let path = format!("/v1/{path}");
+        assert!(ApiRoute::find(&path).is_some_and(ApiRoute::reads_store), "{path}");
+    }
 }

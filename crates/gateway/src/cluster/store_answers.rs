@@ -9,19 +9,25 @@ use std::{
 use foxwedge_store::{Result, StoreError};
 use tokio::time::{Instant, timeout};
 
+use crate::log::StoreNotices;
+
 /// How long a request waits for an answer of the store.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long requests do without the store after it did not answer.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Whether the store answers.
-#[derive(Debug, Default)]
 pub(super) struct StoreAnswers {
+    notices: StoreNotices,
     /// Until when no request asks the store; `None` while it answers.
     paused_until: Mutex<Option<Instant>>,
 }
 
 impl StoreAnswers {
+    pub(super) fn new(notices: StoreNotices) -> StoreAnswers {
+        StoreAnswers { notices, paused_until: Mutex::default() }
+    }
+
     /// Waits for an answer, unless the store did not answer just now.
     ///
     /// # Errors
@@ -61,13 +67,8 @@ impl StoreAnswers {
         *paused_until = (!has_answered).then(|| Instant::now() + PAUSE);
         drop(paused_until);
         match (has_answered_before, has_answered) {
-            (true, false) => tracing::warn!(
-                target: "foxwedge::cluster",
-                "the store does not answer: this node uses only its own conversations"
-            ),
-            (false, true) => {
-                tracing::info!(target: "foxwedge::cluster", "the store answers again");
-            }
+            (true, false) => self.notices.store_unanswered(),
+            (false, true) => self.notices.store_answered(),
             (true, true) | (false, false) => {}
         }
     }
@@ -89,10 +90,12 @@ mod tests {
     };
 
     use super::*;
+    use crate::metrics::Metrics;
 
     #[tokio::test(start_paused = true)]
     async fn one_request_at_a_time_tries_a_store_that_did_not_answer() {
-        let (answers, asked) = (StoreAnswers::default(), AtomicUsize::new(0));
+        let notices = StoreNotices::new(Metrics::new());
+        let (answers, asked) = (StoreAnswers::new(notices), AtomicUsize::new(0));
         let counted = || {
             asked.fetch_add(1, Ordering::Relaxed);
         };

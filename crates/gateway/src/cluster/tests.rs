@@ -1,6 +1,8 @@
+mod contents;
 mod forwarding;
 #[cfg(unix)]
 mod outage;
+mod without_store;
 
 use foxwedge_store::StoreUrl;
 
@@ -53,7 +55,7 @@ fn chain(digests: &[u128]) -> SessionQuery<'_> {
 }
 
 async fn acquire(node: &GatewayCluster, query: SessionQuery<'_>) -> SessionGuard {
-    match node.claim(query, true).await.expect("an answer") {
+    match node.claim(query, true, &[]).await.expect("an answer") {
         SessionMatch::Acquired(guard) => guard,
         other => panic!("not acquired: {other:?}"),
     }
@@ -182,16 +184,16 @@ async fn a_retry_is_sent_to_the_node_that_has_the_reply() {
         other => panic!("handled here: {other:?}"),
     };
     // It is in progress there, and then it is cached there.
-    let claimed = two.claim(retry, true).await.expect("an answer");
+    let claimed = two.claim(retry, true, &[]).await.expect("an answer");
     assert_eq!(elsewhere(claimed), "127.0.0.1:4177");
     first.commit_reply(2, &[], None, Some(cached_reply()));
     drop(first);
-    let claimed = two.claim(retry, true).await.expect("an answer");
+    let claimed = two.claim(retry, true, &[]).await.expect("an answer");
     assert_eq!(elsewhere(claimed), "127.0.0.1:4177");
-    let replayed = one.claim(retry, true).await.expect("an answer");
+    let replayed = one.claim(retry, true, &[]).await.expect("an answer");
     assert!(matches!(replayed, SessionMatch::Replay(reply) if reply.body == "words"));
     // What was forwarded is not forwarded again, and what two clients sent is nobody's retry.
-    drop(match two.claim(retry, false).await.expect("an answer") {
+    drop(match two.claim(retry, false, &[]).await.expect("an answer") {
         SessionMatch::Acquired(guard) => guard,
         other => panic!("not acquired: {other:?}"),
     });
@@ -205,7 +207,7 @@ async fn a_retry_is_sent_to_the_node_that_has_the_reply() {
 
 /// Answers a request. Returns what became of it.
 async fn answer(node: &GatewayCluster, query: SessionQuery<'_>) -> String {
-    match node.claim(query, true).await.expect("an answer") {
+    match node.claim(query, true, &[]).await.expect("an answer") {
         SessionMatch::Acquired(mut guard) => {
             guard.commit_reply(1_000, &[], None, Some(cached_reply()));
             "sent".to_owned()
@@ -246,11 +248,11 @@ async fn of_identical_requests_with_a_key_one_is_sent() {
     };
     assert_eq!((&*answers.0, &*answers.1), expected);
     // There, no reply is pending.
-    let again = loser.claim(query, false).await.expect("an answer");
+    let again = loser.claim(query, false, &[]).await.expect("an answer");
     assert!(matches!(again, SessionMatch::Acquired(_)), "{again:?}");
     // Another key is another request.
     let other = SessionQuery { fingerprint: 8, ..query };
-    assert!(matches!(one.claim(other, false).await, Ok(SessionMatch::Acquired(_))));
+    assert!(matches!(one.claim(other, false, &[]).await, Ok(SessionMatch::Acquired(_))));
 }
 
 /// Says in the store that a live agent of its node belongs to a session, once that is released.
@@ -281,7 +283,7 @@ async fn a_request_for_a_live_agent_is_sent_to_its_node_while_that_is_alive() {
     drop(first);
     give_agent(&store, &id).await;
     let next = chain(&[1, 2, 3]);
-    let claimed = two.claim(next, true).await.expect("an answer");
+    let claimed = two.claim(next, true, &[]).await.expect("an answer");
     assert!(
         matches!(&claimed, SessionMatch::Elsewhere(to) if to == "127.0.0.1:4177"),
         "{claimed:?}"
@@ -290,7 +292,7 @@ async fn a_request_for_a_live_agent_is_sent_to_its_node_while_that_is_alive() {
     assert_eq!(acquire(&one, next).await.session(), &id);
     give_agent(&store, &id).await;
     // What was forwarded is not forwarded again: the agent starts anew from the history.
-    let SessionMatch::Acquired(here) = two.claim(next, false).await.expect("an answer") else {
+    let SessionMatch::Acquired(here) = two.claim(next, false, &[]).await.expect("an answer") else {
         panic!("forwarded twice")
     };
     assert_eq!(here.session(), &id);

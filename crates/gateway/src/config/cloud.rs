@@ -125,6 +125,14 @@ impl CloudConfig {
         }
     }
 
+    /// Whether an address has the path of a deployment, which requests add.
+    pub(super) fn names_deployment(&self, url: &str) -> bool {
+        match self.platform {
+            CloudPlatform::Azure { .. } => url.contains("/openai/deployments"),
+            CloudPlatform::Vertex | CloudPlatform::Bedrock => false,
+        }
+    }
+
     /// Whether credentials in the environment may be sent to an address.
     pub(super) fn owns(&self, host: &str) -> bool {
         let domains: &[&str] = match self.platform {

@@ -26,7 +26,14 @@ pub(super) fn store(reader: &mut ConfigReader<'_>, root: &mut SectionReader<'_>)
             Ok(StoreUrl::Sqlite(path)) if matches!(origin, SettingOrigin::File { .. }) => {
                 StoreUrl::Sqlite(reader.resolve_path(&path))
             }
-            Ok(parsed) => parsed,
+            Ok(parsed) => {
+                if let Err(error) = parsed.check() {
+                    let help = "such as `postgres://user:password@host/database?sslmode=require`";
+                    reader.report_error(&origin, "store", error.to_string(), help);
+                    continue;
+                }
+                parsed
+            }
             Err(error) => {
                 let help = "expected a file, or `postgres://…`";
                 reader.report_error(&origin, "store", error.to_string(), help);

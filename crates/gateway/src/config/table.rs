@@ -93,7 +93,7 @@ settings! {
         /// Connections in total.
         connections: usize = 4_096;
         /// Connections from one address; loopback is exempt.
-        connections_per_address: usize = 256, former: "per_address";
+        connections_per_address: usize = 2048, former: "per_address";
         /// Concurrent requests of one owner.
         requests_per_owner: usize = 1_024, former: "per_owner";
         /// Bytes of one stream event.

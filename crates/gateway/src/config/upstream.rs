@@ -168,6 +168,12 @@ fn read_upstream_settings(
 const CLOUD_KINDS: [UpstreamKind; 3] =
     [UpstreamKind::Azure, UpstreamKind::Vertex, UpstreamKind::Bedrock];
 
+/// The error for an address of Azure with a deployment.
+const DEPLOYMENT_URL: AddressError = (
+    "its path names a deployment",
+    "leave out `/openai/deployments/…`, and name the deployment as `upstream_model` of a route",
+);
+
 /// Reads how an upstream of a cloud is reached.
 fn read_cloud_transport(
     reader: &mut ConfigReader<'_>,
@@ -182,7 +188,10 @@ fn read_cloud_transport(
         reader.report_error(origin, section.full_key("base_url"), "missing", help);
         return None;
     };
-    let base = parse_base_url(cloud.join_version(text), BaseUrlStyle::Plain, private);
+    let base = match cloud.names_deployment(text) {
+        true => Err(DEPLOYMENT_URL),
+        false => parse_base_url(cloud.join_version(text), BaseUrlStyle::Plain, private),
+    };
     let (target, _) = add_base_url(reader, section, base, from)?;
     Some((UpstreamTransport::Network(target), cloud.version.as_str().into()))
 }

@@ -1,4 +1,4 @@
-//! Counts the tokens of a request: at the upstream if it supports that, else locally.
+//! Counts the tokens of a request: at the upstream if it supports that, else here.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{
     EngineShared, fill_refusal_summary, fill_summary,
-    prepare::prepare,
+    prepare::{RoutedRequest, prepare},
     reply::ResponseBuilder,
     send::{UpstreamResponse, send_upstream},
 };
@@ -51,28 +51,7 @@ pub(super) async fn count_tokens(
             UpstreamTransport::Agent => false,
         };
     if !upstream_counts {
-        let tokens = text(&prepared.guarded.body)
-            .ok()
-            .and_then(|source| {
-                engine.token_counters.count_tokens(source, prepared.format, &prepared.model)
-            })
-            .ok_or_else(|| {
-                ApiError::new(
-                    ApiErrorKind::Server,
-                    "uncounted",
-                    "the tokens of the request cannot be counted",
-                )
-            })?;
-        let reply = ResponseBuilder { engine, request, routed_request: &prepared, summary };
-        let content_type = HeaderValue::from_static("application/json");
-        let headers = reply.headers(&HeaderMap::new(), content_type);
-        let key = match request.endpoint.format() {
-            Format::Gemini => "totalTokens",
-            _ => "input_tokens",
-        };
-        let body = GatewayBody::full(format!("{{\"{key}\":{tokens}}}"));
-        let summary = std::mem::take(reply.summary);
-        return Ok(GatewayResponse { status: StatusCode::OK, headers, body, summary });
+        return count_here(engine, request, &prepared, summary);
     }
     let (_sender, mut stop) = oneshot::channel();
     let response = send_upstream(engine, request, &mut prepared, None, &mut stop).await?;
@@ -93,8 +72,57 @@ pub(super) async fn count_tokens(
             let summary = std::mem::take(reply.summary);
             Ok(GatewayResponse { status, headers, body: GatewayBody::full(bytes), summary })
         }
+        UpstreamResponse::Error { status, body, .. }
+            if is_missing_endpoint(status, &body, &prepared.model) =>
+        {
+            count_here(engine, request, &prepared, reply.summary)
+        }
         UpstreamResponse::Error { status, headers, body, tries } => {
             Ok(reply.build_error(status, &headers, &body, tries))
         }
     }
+}
+
+/// Counts the tokens in the gateway.
+fn count_here(
+    engine: &Arc<EngineShared>,
+    request: &GatewayRequest,
+    prepared: &RoutedRequest,
+    summary: &mut RequestSummary,
+) -> Result<GatewayResponse, ApiError> {
+    let tokens = text(&prepared.guarded.body)
+        .ok()
+        .and_then(|source| {
+            engine.token_counters.count_tokens(source, prepared.format, &prepared.model)
+        })
+        .ok_or_else(|| {
+            ApiError::new(
+                ApiErrorKind::Server,
+                "uncounted",
+                "the tokens of the request cannot be counted",
+            )
+        })?;
+    let reply = ResponseBuilder { engine, request, routed_request: prepared, summary };
+    let content_type = HeaderValue::from_static("application/json");
+    let headers = reply.headers(&HeaderMap::new(), content_type);
+    let key = match request.endpoint.format() {
+        Format::Gemini => "totalTokens",
+        _ => "input_tokens",
+    };
+    let body = GatewayBody::full(format!("{{\"{key}\":{tokens}}}"));
+    let summary = std::mem::take(reply.summary);
+    Ok(GatewayResponse { status: StatusCode::OK, headers, body, summary })
+}
+
+/// Whether an error means that the upstream does not count tokens. One that names the model is
+/// about the model.
+fn is_missing_endpoint(status: StatusCode, error: &[u8], model: &str) -> bool {
+    let text = String::from_utf8_lossy(error);
+    let is_outside = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+    let names_model = text.match_indices(model).any(|(at, name)| {
+        let (before, rest) = text.split_at_checked(at).unwrap_or_default();
+        let behind = rest.strip_prefix(name).unwrap_or_default();
+        is_outside(before.chars().next_back()) && is_outside(behind.chars().next())
+    });
+    matches!(status.as_u16(), 404 | 405 | 501) && !names_model
 }

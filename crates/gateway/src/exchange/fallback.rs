@@ -8,7 +8,8 @@ use tokio::sync::oneshot;
 use super::{
     EngineShared,
     prepare::{RoutedRequest, prepare_for_route, prepare_resolved},
-    send::{UpstreamResponse, send_upstream},
+    reply::read_ahead,
+    send::{UpstreamResponse, run_stopped_error, send_upstream},
     summary,
 };
 use crate::{ApiError, GatewayRequest, active_config::ResponseStorage, config::ModelRoute};
@@ -63,7 +64,18 @@ pub(super) async fn send_to_route(
                 }
             }
         }
-        let has_failed = is_failure(&response);
+        let mut is_broken = false;
+        if let Ok(UpstreamResponse::Reply { status, headers, body }) = response {
+            let reading = read_ahead(engine, request, prepared, &headers, body);
+            let (body, is_unreadable) = tokio::select! {
+                biased;
+                _ = &mut *stop => return Err(run_stopped_error()),
+                read = reading => read,
+            };
+            is_broken = is_unreadable;
+            response = Ok(UpstreamResponse::Reply { status, headers, body });
+        }
+        let has_failed = is_broken || is_failure(&response);
         match breaker {
             Some(breaker) if has_failed => breaker.count_failure(),
             Some(breaker) => breaker.count_success(),
@@ -153,13 +165,16 @@ fn refuses_previous_response(error: &[u8]) -> bool {
     error["param"] == "previous_response_id" && code.starts_with("unsupported")
 }
 
-/// Whether another upstream may do better: this one is out of reach, overloaded or broken.
+/// Whether another upstream may do better: this one is out of reach, overloaded or broken. Replies
+/// are judged by [`read_ahead`].
 fn is_failure(response: &Result<UpstreamResponse, ApiError>) -> bool {
     match response {
         Ok(UpstreamResponse::Reply { .. }) => false,
         Ok(UpstreamResponse::Error { status, .. }) => {
             status.is_server_error() || RetryPolicy::is_retryable(*status)
         }
-        Err(error) => matches!(error.code, "upstream_unreachable" | "upstream_timeout"),
+        Err(error) => {
+            matches!(error.code, "upstream_unreachable" | "upstream_timeout" | "upstream_redirect")
+        }
     }
 }

@@ -191,7 +191,7 @@ mod tests {
             path_model: None,
             headers: headers.iter().map(header).collect(),
             body: "{}".into(),
-            caller: RequestCaller { owner: "local".into(), client_key: None },
+            caller: RequestCaller { owner: "local".into(), client_key: None, is_admin: true },
             id: "r".into(),
         };
         let sessions = SessionIndex::new(crate::config::SessionConfig::default());

@@ -1,8 +1,11 @@
 //! Builds the client's response from an upstream response: status, headers and body.
 
 mod full_reply;
+mod client_error;
+mod error_reason;
 mod relay;
 mod stream_repair;
+mod whole_frames;
 
 use std::{
     sync::Arc,
@@ -10,19 +13,20 @@ use std::{
 };
 
 use foxwedge_core::Format;
-use foxwedge_formats::model::{ModelResponse, ProviderErrorKind, decode_reply, encode_reply};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::{EngineShared, ReplyInFlight, prepare::RoutedRequest};
 use crate::{
-    ApiError, ApiErrorKind, FindingTally, GatewayBody, GatewayEndpoint, GatewayRequest,
-    GatewayResponse, GuardAction, RequestSummary, record::ReplyCompletion, session::CachedReply,
+    ApiError, FindingTally, GatewayBody, GatewayEndpoint, GatewayRequest, GatewayResponse,
+    GuardAction, RequestSummary, api_error::shorten_name, record::ReplyCompletion,
+    session::CachedReply,
 };
 use foxwedge_upstream::{
     http::IncomingBody,
-    send::{UpstreamTries, is_stream, response_headers},
+    send::{UpstreamTries, content_encoding, is_stream, response_headers},
 };
 use full_reply::FullReply;
+pub(super) use full_reply::read_ahead;
 use relay::ResponseRelay;
 
 const JSON_CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json");
@@ -53,8 +57,11 @@ impl ResponseBuilder<'_> {
         body: IncomingBody,
         work: ReplyInFlight,
     ) -> Result<GatewayResponse, ApiError> {
-        if upstream_headers.get(header::CONTENT_ENCODING).is_some_and(|it| it != "identity") {
-            return Err(unreadable_encoding(work));
+        if let Some(encoding) = content_encoding(upstream_headers) {
+            work.span.set_failure(502);
+            work.recording.finish(ReplyCompletion::Failed, None);
+            let cause = format!("it is compressed with `{}`", shorten_name(&encoding));
+            return Err(full_reply::unreadable_error(&cause, upstream_headers));
         }
         if is_stream(upstream_headers) && self.routed_request.stream {
             let headers = self.headers(upstream_headers, STREAM_CONTENT_TYPE);
@@ -105,20 +112,8 @@ impl ResponseBuilder<'_> {
         if tries == UpstreamTries::Exhausted {
             headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));
         }
-        let text = String::from_utf8_lossy(body).into_owned();
-        let text = self.routed_request.route.upstream.redact_secrets(text);
-        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
-        let body = if from == to && is_json {
-            GatewayBody::full(text)
-        } else {
-            match convert_error(&text, from, to, status) {
-                Some((client_status, body)) => {
-                    status = client_status;
-                    GatewayBody::full(body)
-                }
-                None => GatewayBody::full(unclear_error(status).body(to, &self.request.id)),
-            }
-        };
+        let (status, body) = client_error::client_error(&self, status, body);
+        let body = GatewayBody::full(body);
         let summary = std::mem::take(self.summary);
         GatewayResponse { status, headers, body, summary }
     }
@@ -147,14 +142,6 @@ impl ResponseBuilder<'_> {
     }
 }
 
-/// The error for a compressed reply, which was not asked for.
-fn unreadable_encoding(work: ReplyInFlight) -> ApiError {
-    work.span.set_failure(502);
-    work.recording.finish(ReplyCompletion::Failed, None);
-    let message = "the upstream's reply cannot be read: it is compressed";
-    ApiError::new(ApiErrorKind::Upstream, "upstream_unreadable", message)
-}
-
 /// The response for an error.
 pub(super) fn error_response(
     error: &ApiError,
@@ -163,6 +150,7 @@ pub(super) fn error_response(
     mut summary: RequestSummary,
 ) -> GatewayResponse {
     summary.error_code = Some(error.code);
+    summary.error_cause = error.network_cause().map(Box::from);
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, JSON_CONTENT_TYPE);
     add_gateway_headers(&summary, &mut headers);
@@ -221,58 +209,4 @@ fn insert_header(headers: &mut HeaderMap, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(HeaderName::from_static(name), value);
     }
-}
-
-/// Converts a provider error to another format. The status determines the kind, since some formats
-/// have one name for many kinds.
-fn convert_error(
-    text: &str,
-    from: Format,
-    to: Format,
-    status: StatusCode,
-) -> Option<(StatusCode, String)> {
-    let ModelResponse::Error(mut failure) = decode_reply(text, from).ok()?.outcome else {
-        return None;
-    };
-    failure.kind = match status.as_u16() {
-        _ if failure.kind == ProviderErrorKind::ContextOverflow => failure.kind,
-        401 => ProviderErrorKind::Authentication,
-        403 => ProviderErrorKind::Permission,
-        404 => ProviderErrorKind::NotFound,
-        408 | 504 => ProviderErrorKind::Timeout,
-        413 => ProviderErrorKind::TooLarge,
-        429 => ProviderErrorKind::RateLimit,
-        503 | 529 => ProviderErrorKind::Overloaded,
-        // Bedrock names the kind in a header.
-        400 | 422 if failure.kind == ProviderErrorKind::Server => ProviderErrorKind::InvalidRequest,
-        _ => failure.kind,
-    };
-    let status = match failure.kind {
-        // Google reports an invalid key as an invalid request.
-        ProviderErrorKind::Authentication => StatusCode::UNAUTHORIZED,
-        ProviderErrorKind::ContextOverflow => StatusCode::BAD_REQUEST,
-        _ => status,
-    };
-    if failure.kind == ProviderErrorKind::Overloaded
-        && from == Format::Anthropic
-        && matches!(to, Format::OpenaiChat | Format::OpenaiResponses)
-    {
-        // OpenAI has no name for this kind.
-        failure.kind = ProviderErrorKind::Server;
-    }
-    Some((status, encode_reply(&ModelResponse::Error(failure), to, "").body))
-}
-
-/// The error for an upstream failure whose body cannot be read.
-fn unclear_error(status: StatusCode) -> ApiError {
-    let kind = match status.as_u16() {
-        401 => ApiErrorKind::Credentials,
-        403 => ApiErrorKind::Permission,
-        404 => ApiErrorKind::NotFound,
-        413 => ApiErrorKind::TooLarge,
-        429 => ApiErrorKind::RateLimit,
-        400..500 => ApiErrorKind::InvalidRequest,
-        _ => ApiErrorKind::Upstream,
-    };
-    ApiError::new(kind, "upstream_error", format!("the upstream returned status {status}"))
 }

@@ -14,13 +14,20 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{GatewayEngine, lock};
-use crate::{ApiError, ApiErrorKind, api_error::shorten_name};
+use crate::{
+    ApiError, ApiErrorKind,
+    api_error::shorten_name,
+    session::{SessionIndex, content_key},
+};
 
 /// Longer conversations are not cached.
 const MAX_REQUEST_BYTES: usize = 4 << 20;
 
 /// For how many responses and items one generation knows the upstream.
 const MAX_UPSTREAM_NAMES: usize = 20_000;
+
+/// How many ids of a response other nodes are told.
+const MAX_ANNOUNCED_IDS: usize = 1_000;
 
 /// Items and conversations, by owner and id, and the upstreams that created them.
 #[derive(Debug)]
@@ -29,6 +36,10 @@ pub(crate) struct ResponseItemCache {
     max_bytes: usize,
     contents: Mutex<CacheGenerations>,
     upstreams: Mutex<CacheGenerations>,
+    /// The owners for whom they were created, by id.
+    owners: Mutex<CacheGenerations>,
+    /// Tells other nodes which of them has a response; `None` if there are none.
+    announcer: Option<SessionIndex>,
 }
 
 /// Texts by key. Two generations bound them.
@@ -56,23 +67,25 @@ impl CacheGenerations {
 }
 
 impl ResponseItemCache {
-    /// Creates a cache of at most `max_bytes`.
-    pub(crate) fn new(max_bytes: usize) -> ResponseItemCache {
+    /// Creates a cache of at most `max_bytes`. `announcer`: tells other nodes what it has.
+    pub(crate) fn new(max_bytes: usize, announcer: Option<SessionIndex>) -> ResponseItemCache {
         ResponseItemCache {
             max_bytes: max_bytes / 2,
             contents: Mutex::default(),
             upstreams: Mutex::default(),
+            owners: Mutex::default(),
+            announcer,
         }
     }
 
-    /// Replaces the references of a request by their content. `has_storage`: the upstream may know
+    /// Replaces the references of a request by their content. `may_store`: the upstream may know
     /// items that are not known here. Returns the body and how many reasoning items it leaves out;
     /// `None` if nothing is replaced.
     pub(super) fn resolve(
         &self,
         owner: &str,
         reading: &OutlinedDocument<'_>,
-        has_storage: bool,
+        may_store: bool,
     ) -> Result<Option<(String, usize)>, ApiError> {
         let messages = &reading.draft.messages;
         let envelope = &reading.envelope;
@@ -106,7 +119,7 @@ impl ResponseItemCache {
             let id = item["id"].as_str().unwrap_or_default();
             match self.find(owner, "item", id) {
                 Some(found) => items.push((found, true)),
-                None if has_storage => items.push((item, false)),
+                None if may_store => items.push((item, false)),
                 None => return Err(item_not_found(id)),
             }
         }
@@ -114,7 +127,7 @@ impl ResponseItemCache {
             return Ok(None);
         }
         // Only an upstream with a storage looks up reasoning by its id.
-        let left_out = if has_storage { leave_out_unstored(&mut items) } else { 0 };
+        let left_out = if may_store { leave_out_unstored(&mut items) } else { 0 };
         if let Some(body) = body.as_object_mut() {
             body.remove("previous_response_id");
             let input = items.into_iter().map(|(item, _)| item).collect();
@@ -139,6 +152,7 @@ impl ResponseItemCache {
                 creator.into_iter().for_each(|creator| self.remember_creator(owner, id, creator));
             }
         }
+        self.announce(owner, response, output);
         let Some(id) = response["id"].as_str().filter(|_| request.len() < MAX_REQUEST_BYTES) else {
             return;
         };
@@ -162,15 +176,39 @@ impl ResponseItemCache {
         self.put(owner, "reply", id, &Value::Array(items).to_string());
     }
 
-    /// Stores the name of the upstream that created a response or an item.
+    /// Tells other nodes that this one has a response and its items.
+    fn announce(&self, owner: &str, response: &Value, output: &[Value]) {
+        let (Some(announcer), Some(id)) = (&self.announcer, response["id"].as_str()) else {
+            return;
+        };
+        let ids = [id].into_iter().chain(output.iter().filter_map(|item| item["id"].as_str()));
+        let keys = ids.take(MAX_ANNOUNCED_IDS).map(|id| content_key(owner, id)).collect();
+        announcer.announce(id, keys);
+    }
+
+    /// Stores the name of the upstream that created a response or an item, and its owner.
     pub(super) fn remember_creator(&self, owner: &str, id: &str, upstream: &Arc<str>) {
         let key = cache_key(owner, "upstream", id);
         lock(&self.upstreams).put(key, upstream.clone(), 1, MAX_UPSTREAM_NAMES);
+        lock(&self.owners).put(xxh3_128(id.as_bytes()), owner.into(), 1, MAX_UPSTREAM_NAMES);
     }
 
     /// The name of the upstream that created a response or an item, if that is known.
     pub(super) fn creator(&self, owner: &str, id: &str) -> Option<Arc<str>> {
         lock(&self.upstreams).find(cache_key(owner, "upstream", id))
+    }
+
+    /// Whether a response or an item is known to belong to another owner. Some upstreams give the
+    /// same id twice: then it belongs to both.
+    pub(super) fn is_foreign(&self, owner: &str, id: &str) -> bool {
+        let known = lock(&self.owners).find(xxh3_128(id.as_bytes()));
+        known.is_some_and(|known| &*known != owner) && self.creator(owner, id).is_none()
+    }
+
+    /// Whether references to a response or an item can be resolved here.
+    pub(super) fn has(&self, owner: &str, id: &str) -> bool {
+        let contents = lock(&self.contents);
+        ["reply", "item"].iter().any(|kind| contents.find(cache_key(owner, kind, id)).is_some())
     }
 
     fn find(&self, owner: &str, kind: &str, id: &str) -> Option<Value> {
@@ -188,6 +226,11 @@ impl GatewayEngine {
     /// The name of the upstream that created a response of this owner, if that is known.
     pub(crate) fn response_upstream(&self, owner: &str, id: &str) -> Option<Arc<str>> {
         self.inner.response_items.creator(owner, id)
+    }
+
+    /// Whether a response or an item is known to belong to another owner.
+    pub(crate) fn is_foreign_response(&self, owner: &str, id: &str) -> bool {
+        self.inner.response_items.is_foreign(owner, id)
     }
 }
 
@@ -233,96 +276,18 @@ fn is_unstored_reasoning(item: &Value) -> bool {
         && is_empty("content")
 }
 
-/// Reads the response object at the end of a stream of the Responses API.
-#[derive(Debug)]
-pub(super) struct FinalResponseReader {
-    /// The beginning of a line.
-    line: Vec<u8>,
-    /// Longer lines are not read.
-    max_line: usize,
-    /// The last line with a finished response.
-    last: Vec<u8>,
-}
-
-impl FinalResponseReader {
-    pub(super) fn new(max_line: usize) -> FinalResponseReader {
-        FinalResponseReader { line: Vec::new(), max_line, last: Vec::new() }
-    }
-
-    /// Reads more bytes of the stream.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // What is left of such a line is no event.
-            if self.line.len() + piece.len() > self.max_line {
-                self.line.clear();
-                continue;
-            }
-            self.line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                self.end_line();
-            }
-        }
-    }
-
-    /// The response object, if there was one.
-    pub(super) fn finish(mut self) -> Option<Value> {
-        self.end_line();
-        let mut event: Value = serde_json::from_slice(self.last.strip_prefix(b"data:")?).ok()?;
-        Some(event["response"].take())
-    }
-
-    fn end_line(&mut self) {
-        let has = |name: &[u8]| memchr::memmem::find(&self.line, name).is_some();
-        let is_last = self.line.starts_with(b"data:")
-            && (has(b"\"response.completed\"") || has(b"\"response.incomplete\""));
-        if is_last {
-            mem::swap(&mut self.line, &mut self.last);
-        }
-        self.line.clear();
-    }
-}
-
 /// The cache key. Entries of different owners never collide.
 fn cache_key(owner: &str, kind: &str, id: &str) -> u128 {
     xxh3_128([owner, kind, id].join("\0").as_bytes())
 }
 
-fn item_not_found(id: &str) -> ApiError {
+pub(crate) fn item_not_found(id: &str) -> ApiError {
     let message = format!("Item with id '{}' not found.", shorten_name(id));
     ApiError::new(ApiErrorKind::NotFound, "item_not_found", message).at("input")
 }
 
-pub(super) fn previous_response_not_found(id: &str) -> ApiError {
+pub(crate) fn previous_response_not_found(id: &str) -> ApiError {
     let message = format!("Previous response with id '{}' not found.", shorten_name(id));
     ApiError::new(ApiErrorKind::InvalidRequest, "previous_response_not_found", message)
         .at("previous_response_id")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_final_response_of_a_stream_is_read_however_it_is_cut() {
-        let delta = json!({"type": "response.output_text.delta",
-            "delta": "data: {\"type\":\"response.completed\",\"response\":1}\n"});
-        let last = |kind: &str| json!({"type": kind, "response": {"id": "resp_1", "output": [7]}});
-        for (kind, line_end, end) in [
-            ("response.completed", "\n", "\n\n"),
-            ("response.incomplete", "\r\n", "\r\n\r\n"),
-            ("response.completed", "\n", ""),
-            ("response.completed", "\n", "\n\ndata: [DONE]\n\n"),
-        ] {
-            let (event, delta) = (last(kind), &delta);
-            let stream = format!("data: {delta}{line_end}{line_end}event: x\ndata:{event}{end}");
-            for size in 1..stream.len() {
-                let mut reader = FinalResponseReader::new(1 << 20);
-                stream.as_bytes().chunks(size).for_each(|bytes| reader.push(bytes));
-                assert_eq!(reader.finish(), Some(event["response"].clone()), "{size}");
-            }
-        }
-        let mut short = FinalResponseReader::new(20);
-        short.push(format!("data:{}\n\n", last("response.completed")).as_bytes());
-        assert_eq!(short.finish(), None, "the line is too long");
-    }
 }

@@ -28,6 +28,7 @@ pub(super) fn guard_converted(input: GuardInput<'_>) -> Result<GuardedRequest, G
     }
     let options = ConversionOptions {
         profile: Some(route.upstream.profile(to, model)),
+        chat_server: route.upstream.chat_server(model),
         policy: route.guard.repair_policy(),
         model: Some(model.to_owned()),
         stream: reading.envelope.stream.filter(|streams| *streams),

@@ -83,13 +83,14 @@ pub(super) enum LogStyle {
 pub(super) const REQUEST_TARGET: &str = "foxwedge::request";
 
 /// The fields of a short line.
-const SHORT_FIELDS: [&str; 6] = ["model", "upstream", "action", "findings", "error", "ended"];
+const SHORT_FIELDS: [&str; 7] =
+    ["model", "upstream", "action", "findings", "error", "cause", "ended"];
 
 /// The message of every line.
 const MESSAGE: &str = "request served";
 
 /// Maximum length of a client-chosen value.
-const MAX_VALUE_CHARS: usize = 128;
+const MAX_VALUE_CHARS: usize = 200;
 
 impl RequestLogLine {
     /// Writes the line, including the line end.
@@ -198,6 +199,7 @@ impl RequestLogLine {
                     findings = self.findings(),
                     ignored_results = text(&summary.ignored_results),
                     error = summary.error_code,
+                    cause = summary.error_cause.as_deref().map(sanitize),
                     first_ms = milliseconds(self.until_first_byte),
                     bytes.in = self.bytes_in,
                     bytes.out = self.bytes_out,
@@ -245,6 +247,8 @@ impl RequestLogLine {
         field("findings", self.findings().map(Value::from));
         field("ignored_results", text(&summary.ignored_results));
         field("error", summary.error_code.map(Value::from));
+        let cause = summary.error_cause.as_deref();
+        field("cause", cause.map(|cause| sanitize(cause).into()));
         field("first_ms", Some(json!(milliseconds(self.until_first_byte))));
         field("bytes.in", Some(self.bytes_in.into()));
         field("bytes.out", Some(self.bytes_out.into()));
@@ -278,7 +282,7 @@ fn is_harmful(c: char) -> bool {
 }
 
 /// Removes characters that a terminal would interpret, and truncates.
-fn sanitize(text: &str) -> String {
+pub(super) fn sanitize(text: &str) -> String {
     let mut clean: String = text
         .chars()
         .take(MAX_VALUE_CHARS)
@@ -295,7 +299,7 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 /// A time like `2026-01-31T23:59:59.123Z`.
-fn timestamp(at: SystemTime) -> String {
+pub(super) fn timestamp(at: SystemTime) -> String {
     let at = jiff::Timestamp::try_from(at.max(UNIX_EPOCH)).unwrap_or(jiff::Timestamp::MAX);
     format!("{at:.3}")
 }

@@ -1,5 +1,6 @@
 //! The labels with a fixed set of values.
 
+use http::StatusCode;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{GatewayEndpoint, GuardAction};
@@ -109,7 +110,7 @@ impl ReloadResult {
 /// The guard action of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MetricAction {
-    /// Nothing to do.
+    /// Nothing to do, or it is not a request that is guarded.
     None,
     /// It has findings and was left as it is.
     Observed,
@@ -142,13 +143,17 @@ impl MetricAction {
         }
     }
 
-    pub(super) fn from_action(action: Option<GuardAction>) -> MetricAction {
+    /// The action of a request. One that did not reach the guard has none, and failed if its reply
+    /// is an error.
+    pub(super) fn of_request(action: Option<GuardAction>, status: StatusCode) -> MetricAction {
+        let is_error = status.is_client_error() || status.is_server_error();
         match action {
             Some(GuardAction::None) => MetricAction::None,
             Some(GuardAction::Observed) => MetricAction::Observed,
             Some(GuardAction::Fixed) => MetricAction::Fixed,
             Some(GuardAction::Rejected) => MetricAction::Rejected,
-            None => MetricAction::Failed,
+            None if is_error => MetricAction::Failed,
+            None => MetricAction::None,
         }
     }
 }

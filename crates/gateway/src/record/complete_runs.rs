@@ -14,7 +14,7 @@ use super::{
         SessionWriter, head_records, log_request_end, log_request_start, new_session,
     },
 };
-use crate::{metrics::DroppedItem, session::SessionMatchKind};
+use crate::{log::RecordLoss, session::SessionMatchKind};
 
 /// Counts the commands at the front that belong to complete requests, each a run of its own from
 /// start to end.
@@ -201,7 +201,7 @@ impl SessionWriter {
                 self.metrics.count_run(outcome);
             }
             Ok(FinalizeResult::AlreadyEnded(_)) => {}
-            Err(_) => self.metrics.count_dropped(DroppedItem::Records, 1),
+            Err(error) => self.notices.record_lost(RecordLoss::Store(&error)),
         }
     }
 }

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     GuardedRequest,
     config::{ContentRecording, GuardMode},
-    metrics::DroppedItem,
+    log::RecordLoss,
 };
 
 /// The recording of a request in progress. Dropping it before its end means that the client has
@@ -268,7 +268,7 @@ impl RecorderShared {
 
     fn append_events(&self, sender: &mut RequestRecordSender, events: Vec<TimedEvent>) {
         if sender.append_events(events).is_err() {
-            self.metrics.count_dropped(DroppedItem::Records, 1);
+            self.notices.record_lost(RecordLoss::QueueFull);
         }
     }
 }

@@ -20,7 +20,10 @@ use super::{
     run_log::RunLog,
     session_heads, tool_results, unix_millis,
 };
-use crate::metrics::{DroppedItem, Metrics};
+use crate::{
+    log::{RecordLoss, StoreNotices},
+    metrics::{DroppedItem, Metrics},
+};
 
 /// How many sessions are remembered as existing.
 const MAX_KNOWN_SESSIONS: usize = 100_000;
@@ -57,6 +60,7 @@ pub(super) struct SessionWriter {
     pub(super) store: Arc<AnyStore>,
     pub(super) node_id: String,
     pub(super) metrics: Metrics,
+    pub(super) notices: StoreNotices,
     stopped_runs: StoppedRunListener,
     known_sessions: Mutex<HashSet<Arc<str>>>,
 }
@@ -66,9 +70,17 @@ impl SessionWriter {
         store: Arc<AnyStore>,
         node_id: String,
         metrics: Metrics,
+        notices: StoreNotices,
         stopped_runs: StoppedRunListener,
     ) -> SessionWriter {
-        SessionWriter { store, node_id, metrics, stopped_runs, known_sessions: Mutex::default() }
+        SessionWriter {
+            store,
+            node_id,
+            metrics,
+            notices,
+            stopped_runs,
+            known_sessions: Mutex::default(),
+        }
     }
 
     /// Applies the commands of a session. Returns its run while that is still open.
@@ -154,8 +166,8 @@ impl SessionWriter {
                 None
             }
             // Its lease expires, and another process closes it.
-            Err(_) => {
-                self.metrics.count_dropped(DroppedItem::Records, 1);
+            Err(error) => {
+                self.notices.record_lost(RecordLoss::Store(&error));
                 None
             }
         }
@@ -172,8 +184,13 @@ impl SessionWriter {
             Some(open_run) => open_run,
             None => match self.start_run(session, &start).await {
                 Ok(Some(open_run)) => open_run,
-                Ok(None) | Err(_) => {
+                // It was closed meanwhile, or the session belongs to someone else.
+                Ok(None) => {
                     self.metrics.count_dropped(DroppedItem::Records, 1);
+                    return None;
+                }
+                Err(error) => {
+                    self.notices.record_lost(RecordLoss::Store(&error));
                     return None;
                 }
             },

@@ -26,7 +26,7 @@ use super::{
     unix_millis,
     waiting_runs::RunsAwaitingTools,
 };
-use crate::metrics::Metrics;
+use crate::{log::StoreNotices, metrics::Metrics};
 
 /// How many items are written together.
 const BATCH_SIZE: usize = 1_024;
@@ -80,9 +80,10 @@ impl RecordWriter {
         queue: RecordQueueReader,
         waiting_runs: Arc<RunsAwaitingTools>,
         metrics: Metrics,
+        notices: StoreNotices,
         stopped_runs: StoppedRunListener,
     ) -> RecordWriter {
-        let session_writer = SessionWriter::new(store, node_id, metrics, stopped_runs);
+        let session_writer = SessionWriter::new(store, node_id, metrics, notices, stopped_runs);
         let session_writer = Arc::new(session_writer);
         RecordWriter {
             session_writer,
@@ -104,6 +105,7 @@ impl RecordWriter {
             let urgency = tokio::select! {
                 biased;
                 _ = ticks.tick() => {
+                    self.session_writer.notices.check();
                     self.close_late().await;
                     round = round.wrapping_add(1);
                     if round.is_multiple_of(RENEW_EVERY_TICKS) {

@@ -121,6 +121,7 @@ fn open_decoder(
 
 fn unsupported_encoding() -> ApiError {
     error::unsupported("`content-encoding` must be gzip, deflate, zstd or absent")
+        .at(header::CONTENT_ENCODING.as_str())
 }
 
 fn invalid_body() -> ApiError {

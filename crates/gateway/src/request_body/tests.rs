@@ -119,6 +119,14 @@ fn a_body_is_decompressed_in_every_encoding() {
 }
 
 #[test]
+fn every_listed_encoding_is_supported() {
+    for name in error::BODY_ENCODINGS.split(", ") {
+        let read = read(&[("content-encoding", name)], vec![0xff; 9], limits(100, 100));
+        assert_eq!(read, Err(400), "{name}");
+    }
+}
+
+#[test]
 fn a_body_that_cannot_be_decompressed_is_refused() {
     let good = gzip(b"hello");
     for (name, bytes, expected) in [

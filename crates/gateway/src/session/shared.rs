@@ -82,9 +82,23 @@ impl SharedFacts {
         SharedFacts(entries.into_iter().map(|entry| (entry.key.clone(), entry)).collect())
     }
 
-    /// Whether the session with this key may be that of the request.
-    pub(crate) fn concern(&self, key: &str) -> bool {
+    /// Whether the entry with this key exists. That of a session may be the session of the request.
+    pub(crate) fn contain(&self, key: &str) -> bool {
         self.0.contains_key(key)
+    }
+
+    /// The key and the address of another node that is alive and has what a request refers to.
+    pub(crate) fn content_node(
+        &self,
+        references: &[String],
+        node: &str,
+    ) -> Option<(String, String)> {
+        let own_node = node_key(node);
+        references.iter().find_map(|key| {
+            let link = self.0.get(key)?.link.as_ref().filter(|link| **link != own_node)?;
+            let address = String::from_utf8(self.0.get(link)?.value.clone()).ok()?;
+            (!address.is_empty()).then(|| (link.clone(), address))
+        })
     }
 
     fn session(&self, key: &str) -> Option<(&SharedEntry, SharedSession)> {
@@ -283,6 +297,7 @@ impl SessionIndex {
             forked_from,
             opening,
             registers_reply: has_cache && !is_second,
+            is_busy_here: false,
             commits: Vec::new(),
             releases: None,
         }))
@@ -350,6 +365,8 @@ impl SessionGuard {
         let Some(claim) = &mut self.claim else { return };
         claim.hold.version = version;
         claim.releases = Some(releases);
+        // For requests that come while the store is out of reach.
+        claim.is_busy_here = self.shared.lock().make_busy(&claim.id);
         if claim.registers_reply && self.fingerprint.is_none() {
             let SharedGuardQuery { fingerprint, origin, .. } = *query;
             let (now, ttl) = (Instant::now(), self.shared.config.reply_ttl);

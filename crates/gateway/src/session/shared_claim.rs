@@ -7,7 +7,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     SessionMatchKind,
-    shared_entries::{SharedSession, digest_entry_key, millis, removal, reply_entry_key},
+    shared_entries::{
+        SharedSession, content_entry, digest_entry_key, millis, removal, reply_entry_key,
+    },
 };
 use crate::ordered_id::unix_millis;
 
@@ -32,6 +34,8 @@ pub(crate) struct SharedClaim {
     /// The entry that shows that the conversation is in progress.
     pub(super) opening: Option<String>,
     pub(super) registers_reply: bool,
+    /// Whether the session is busy in the index of this node because of this claim.
+    pub(super) is_busy_here: bool,
     /// Written when the session is released.
     pub(super) commits: Vec<EntryWrite>,
     pub(super) releases: Option<UnboundedSender<SharedRelease>>,
@@ -84,10 +88,12 @@ impl SharedClaim {
         self.session.results_due = Some(unix_millis().saturating_add(millis(call_timeout)));
     }
 
-    /// Notes a complete reply, and the keys by which it is found.
+    /// Notes a complete reply, and the keys by which it is found. `contents`: the entries of what later
+    /// requests may refer to, which this node has.
     pub(super) fn commit(
         &mut self,
-        keys: impl Iterator<Item = u64>,
+        keys: &[u64],
+        contents: Vec<String>,
         unconfirmed: Option<u128>,
         session_ttl: Duration,
     ) {
@@ -95,13 +101,16 @@ impl SharedClaim {
         self.session.used = true;
         self.session.unconfirmed_reply = unconfirmed.map(|it| format!("{it:032x}"));
         let (value, link) = (self.session.newest.to_string().into_bytes(), &self.hold.key);
-        let writes = keys.map(|key| EntryWrite {
-            key: digest_entry_key(key),
+        let ttl = millis(session_ttl);
+        let writes = keys.iter().map(|key| EntryWrite {
+            key: digest_entry_key(*key),
             value: value.clone(),
             link: Some(link.clone()),
-            ttl: millis(session_ttl),
+            ttl,
         });
         self.commits.extend(writes);
+        let node = &self.hold.node;
+        self.commits.extend(contents.into_iter().map(|key| content_entry(key, node, ttl)));
     }
 
     /// Releases the session. `lost_reply`: the request that a reply was announced for without one.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use foxwedge_store::EntryWrite;
+use foxwedge_store::{EntryWrite, node_key};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::table::IndexedSession;
 
@@ -95,6 +96,16 @@ pub(super) fn opening_key(opening: u128) -> String {
 
 pub(super) fn reply_entry_key(fingerprint: u128) -> String {
     format!("reply {fingerprint:032x}")
+}
+
+/// The key of the entry that says which node has a response or an item.
+pub(crate) fn content_key(owner: &str, id: &str) -> String {
+    format!("content {:032x}", xxh3_128([owner, id].join("\0").as_bytes()))
+}
+
+/// Says that a node has a response or an item.
+pub(super) fn content_entry(key: String, node: &str, ttl: u64) -> EntryWrite {
+    EntryWrite { key, value: Vec::new(), link: Some(node_key(node)), ttl }
 }
 
 pub(super) fn removal(key: String) -> EntryWrite {

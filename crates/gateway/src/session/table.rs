@@ -14,11 +14,13 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     SessionMatchKind, SessionQuery, SessionSelector,
     keys::{owner_key, reply_key},
-    prefix_index::PrefixIndex,
+    prefix_index::{PrefixIndex, PrefixNode},
     replay_cache::ReplayCache,
     session_ids::{self, CompactId},
+    shared_entries::SharedSession,
+    unpublished::UnpublishedReplies,
 };
-use crate::config;
+use crate::{config, ordered_id::unix_millis};
 
 #[derive(Debug)]
 pub(super) struct SessionTable {
@@ -31,6 +33,10 @@ pub(super) struct SessionTable {
     /// Openings of the named conversations in progress.
     pub(super) openings: HashMap<u128, u32>,
     pub(super) replies: ReplayCache,
+    /// The entries of what replies have that are not committed yet, by the id of the reply.
+    pub(super) announced: HashMap<Box<str>, Vec<String>>,
+    /// What was committed without the store, by session. `None` where no other node shares sessions.
+    pub(super) unpublished: Option<HashMap<Arc<str>, UnpublishedReplies>>,
 }
 
 /// A known session. There may be a million of them, so every byte counts.
@@ -84,6 +90,8 @@ impl SessionTable {
             hasher: RandomState::new(),
             openings: HashMap::new(),
             replies: ReplayCache::new(max_reply_bytes),
+            announced: HashMap::new(),
+            unpublished: None,
         }
     }
 
@@ -264,6 +272,34 @@ impl SessionTable {
             sessions.get(*other as usize).map_or(0, |session| hasher.hash_one(&session.id))
         });
         serial
+    }
+
+    /// Keeps a session of several nodes as a reply leaves it. `keys`: those of the reply. While the
+    /// store is out of reach, the conversation is found here.
+    pub(super) fn keep_shared(&mut self, id: &Arc<str>, known: &SharedSession, keys: &[u64]) {
+        let now = Instant::now();
+        let serial = self.find_or_create(id, None, now);
+        let Some(session) = self.session_mut(serial) else { return };
+        known.fill(session, now, unix_millis());
+        (session.is_fresh, session.at) = (false, now);
+        let node = PrefixNode { session: serial, number: known.newest };
+        keys.iter().for_each(|key| self.prefixes.put(*key, node));
+    }
+
+    /// Marks a session as busy. Returns whether it is known and was free.
+    pub(super) fn make_busy(&mut self, id: &str) -> bool {
+        let session = self.find(id).and_then(|serial| self.session_mut(serial));
+        let Some(session) = session.filter(|session| session.busy.is_none()) else { return false };
+        session.busy = Some(Arc::default());
+        true
+    }
+
+    /// Marks a session as free, and notifies the requests that wait for it.
+    pub(super) fn make_free(&mut self, id: &str) {
+        let session = self.find(id).and_then(|serial| self.session_mut(serial));
+        if let Some(waiting) = session.and_then(|session| session.busy.take()) {
+            waiting.notify_waiters();
+        }
     }
 
     /// Removes a session that has no replies and so no references.

@@ -1,12 +1,13 @@
 //! The streamed reply of a chat completion, in the format of a user interface.
 
 use std::{
+    collections::HashSet,
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
-use foxwedge_core::Format;
+use foxwedge_core::{Format, Profile, fresh_id};
 use foxwedge_formats::{
     model::StopReason,
     stream::{
@@ -40,12 +41,13 @@ impl UiReplyBody {
         reply: ResponseBody,
         format: UiFormat,
         run: SharedId,
+        request: SharedId,
         options: EncoderOptions,
     ) -> UiReplyBody {
         // Nothing is collected: the events are all that is needed.
         let limits = StreamLimits { held: 1 << 20, ..StreamLimits::default() };
         let watcher = Some(StreamWatcher::new(Format::OpenaiChat, limits));
-        UiReplyBody { reply, watcher, run: UiRun::new(format, run, options) }
+        UiReplyBody { reply, watcher, run: UiRun::new(format, run, request, options) }
     }
 
     fn finish(&mut self) {
@@ -90,10 +92,15 @@ impl Body for UiReplyBody {
 /// The run that the client sees: one reply.
 struct UiRun {
     id: SharedId,
+    /// The request and the reply: fresh call ids are derived from their ids.
+    request: SharedId,
+    reply: SharedId,
     machine: SessionMachine,
     encoder: RunEncoder,
     block: OpenBlock,
     calls: Vec<ReceivedCall>,
+    /// The ids that the calls have for the client.
+    call_ids: HashSet<SharedId>,
     is_refused: bool,
     /// Whether the reply was cut short, by whatever.
     is_cut_short: bool,
@@ -118,13 +125,16 @@ enum OpenBlock {
 }
 
 impl UiRun {
-    fn new(format: UiFormat, id: SharedId, options: EncoderOptions) -> UiRun {
+    fn new(format: UiFormat, id: SharedId, request: SharedId, options: EncoderOptions) -> UiRun {
         let mut run = UiRun {
             id,
+            request,
+            reply: "".into(),
             machine: SessionMachine::new(MachineSettings::default()),
             encoder: RunEncoder::new(format, options),
             block: OpenBlock::None,
             calls: Vec::new(),
+            call_ids: HashSet::new(),
             is_refused: false,
             is_cut_short: false,
             is_over: false,
@@ -142,7 +152,9 @@ impl UiRun {
     /// Adds an event of the reply.
     fn read(&mut self, event: &StreamEvent<'_>) {
         match event {
-            StreamEvent::Start(_) => {}
+            StreamEvent::Start(head) => {
+                self.reply = head.id.as_deref().unwrap_or_default().into();
+            }
             StreamEvent::Open { block, kind } => self.open_block(*block, kind),
             StreamEvent::Delta { delta: BlockDelta::Text(text), .. } => self.add_text(text),
             StreamEvent::Delta {
@@ -178,12 +190,27 @@ impl UiRun {
             BlockStart::Reasoning => OpenBlock::Reasoning(message()),
             BlockStart::Redacted(_) => OpenBlock::None,
             BlockStart::Call { id, name, .. } => {
-                let id = id.as_deref().filter(|id| !id.is_empty()).map(SharedId::from);
+                let id = Some(self.call_id(block, id.as_deref()));
                 let (call, name) = (CallRef { id, turn: Some(1) }, SharedId::from(&**name));
                 self.log(call_event(&call, &name, None));
                 OpenBlock::Call { call, name, arguments: String::new() }
             }
         };
+    }
+
+    /// The id of a call for the client: its own, or a fresh one if it has none or shares it with
+    /// another call. The run would take two calls with one id for the same call.
+    fn call_id(&mut self, block: u32, id: Option<&str>) -> SharedId {
+        let given = id.unwrap_or_default();
+        let mut id = SharedId::from(given);
+        let mut salt = 0_u32;
+        while id.is_empty() || !self.call_ids.insert(id.clone()) {
+            let seed = format!("{salt} {block} {} {} {given}", self.request, self.reply);
+            let rule = Profile::for_format(Format::OpenaiChat).id_rule();
+            id = fresh_id(Format::OpenaiChat, rule, &seed).into();
+            salt += 1;
+        }
+        id
     }
 
     fn add_text(&mut self, text: &str) {

@@ -1,6 +1,6 @@
 //! What the guard does and reports in each mode.
 
-use foxwedge_gateway::GatewayEndpoint;
+use foxwedge_gateway::{GatewayEndpoint, GatewayRequest};
 use serde_json::{Value, json};
 
 use crate::stand::{ask, build_request, engine, send_request};
@@ -183,6 +183,28 @@ async fn a_body_that_cannot_be_read_is_an_error_with_its_place() {
         send_request(&engine, build_request(GatewayEndpoint::Chat, deep, &[])).await.status,
         400
     );
+}
+
+#[tokio::test]
+async fn a_list_in_place_of_a_request_is_refused_with_the_field_that_has_it() {
+    let engine = engine("").await;
+    for (endpoint, field) in [
+        (GatewayEndpoint::Chat, "messages"),
+        (GatewayEndpoint::Responses, "input"),
+        (GatewayEndpoint::Messages, "messages"),
+        (GatewayEndpoint::CountTokens, "messages"),
+        (GatewayEndpoint::Interactions, "input"),
+        (GatewayEndpoint::GenerateContent, "contents"),
+    ] {
+        for body in ["[1]", " []", "[{\"role\": \"user\", \"content\": \"hi\"}]"] {
+            let request = build_request(endpoint, body.to_owned(), &[]);
+            let request = GatewayRequest { path_model: Some("scripted".into()), ..request };
+            let reply = send_request(&engine, request).await;
+            assert_eq!(reply.status, 400, "{body}: {}", reply.body);
+            let expected = format!("the body must be an object with `{field}`, not a list");
+            assert_eq!(reply.json()["error"]["message"], expected, "{body}");
+        }
+    }
 }
 
 /// A request with `words` words, in the format of the endpoint.

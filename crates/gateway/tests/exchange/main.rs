@@ -9,5 +9,6 @@ mod conversations;
 mod trouble;
 mod clouds;
 mod upstreams;
+mod odd_replies;
 mod stopped;
 mod references;

@@ -1,7 +1,7 @@
 //! Responses and items that clients of the Responses API refer to by id, at upstreams of the same
 //! API: those that store them, and those that store nothing.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use foxwedge_gateway::{GatewayEndpoint, GatewayEngine, GatewayServer};
 use foxwedge_store::{AnyStore, StoreUrl};
@@ -10,11 +10,12 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::oneshot,
+    task::JoinHandle,
 };
 
 use crate::{
     clouds::provider::{CannedReply, CloudProvider},
-    stand::{TestReply, ask, engine},
+    stand::{TestReply, ask, engine, engine_on},
 };
 
 /// An upstream of the Responses API, and a route of a model to it.
@@ -354,4 +355,168 @@ async fn items_of_another_upstream_do_not_show_that_one_stores_nothing() {
     second.next().await;
     let resolved = json!([user("1"), one, user("2"), reference("msg_9"), user("3")]);
     assert_eq!(second.next().await.body, body("m-b", &resolved));
+}
+
+#[tokio::test]
+async fn responses_of_another_owner_were_passed_to_the_upstream() {
+    let output = json!([message("msg_1", "one")]);
+    let replies = ["resp_1", "resp_2", "resp_3", "resp_4", "resp_5", "resp_6"];
+    let replies = replies.map(|id| reply(id, &output, false)).into_iter().collect();
+    let provider = CloudProvider::start(replies).await;
+    let token = |owner: &str, scope: &str| {
+        format!(
+            "[[token]]\nowner = \"{owner}\"\ntoken = \"token-of-{owner}-0123456789\"\n{scope}\n"
+        )
+    };
+    let tokens = token("ann", "") + &token("bob", "") + &token("eve", "scope = \"admin\"");
+    let engine = engine(&(upstream("a", &provider, "") + &tokens)).await;
+    let store = Arc::new(AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = GatewayServer::new(engine.config(), engine, store).log_to(std::io::sink());
+    let serving = tokio::spawn(server.serve(listener, async {
+        let _ = stopped.await;
+    }));
+    let send = async |owner: &str, method: &str, path: &str, body: &str| {
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+             authorization: Bearer token-of-{owner}-0123456789\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).await.expect("it goes out");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).await.expect("a reply");
+        reply
+    };
+    let next = |id: &str| json!({"model": "m-a", "previous_response_id": id, "input": "2"});
+    let path = "/v1/responses";
+    let first = json!({"model": "m-a", "input": "1"}).to_string();
+    assert!(send("ann", "POST", path, &first).await.starts_with("HTTP/1.1 200"));
+    // For another owner, it does not exist.
+    let reference = json!([{"type": "item_reference", "id": "msg_1"}, user("2")]);
+    let reference = json!({"model": "m-a", "input": reference}).to_string();
+    for (method, path, body, status, code) in [
+        ("GET", "/v1/responses/resp_1", "", 404, "response_not_found"),
+        ("GET", "/v1/responses/resp_1/input_items", "", 404, "response_not_found"),
+        ("POST", "/v1/responses/resp_1/cancel", "", 404, "response_not_found"),
+        ("DELETE", "/v1/responses/resp_1", "", 404, "response_not_found"),
+        ("POST", path, &*next("resp_1").to_string(), 400, "previous_response_not_found"),
+        ("POST", path, &*reference, 404, "item_not_found"),
+    ] {
+        let reply = send("bob", method, path, body).await;
+        let is_expected = reply.starts_with(&format!("HTTP/1.1 {status}")) && reply.contains(code);
+        assert!(is_expected, "{method} {path}: {reply}");
+    }
+    // Its owner and an administrator have it, and unknown ids pass.
+    for (owner, method, path, body) in [
+        ("ann", "POST", path, next("resp_1").to_string()),
+        ("eve", "POST", path, next("resp_1").to_string()),
+        ("bob", "POST", path, next("resp_7").to_string()),
+        ("ann", "GET", "/v1/responses/resp_1", String::new()),
+        ("eve", "GET", "/v1/responses/resp_1", String::new()),
+    ] {
+        let reply = send(owner, method, path, &body).await;
+        assert!(reply.starts_with("HTTP/1.1 200"), "{owner} {method} {path}: {reply}");
+    }
+    let mut sent = Vec::new();
+    for _ in 0..6 {
+        let request = provider.next().await;
+        let id = request.body["previous_response_id"].as_str().unwrap_or_default().to_owned();
+        sent.push((request.path, id));
+    }
+    let stored = "/v1/responses/resp_1";
+    let expected = [
+        (path, ""),
+        (path, "resp_1"),
+        (path, "resp_1"),
+        (path, "resp_7"),
+        (stored, ""),
+        (stored, ""),
+    ];
+    let expected = expected.map(|(path, id)| (path.to_owned(), id.to_owned()));
+    assert_eq!(sent, expected);
+    stop.send(()).expect("it runs");
+    serving.await.expect("it does not panic").expect("it began");
+}
+
+/// A gateway of several on one store.
+struct GatewayNode {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+impl GatewayNode {
+    async fn start(url: &StoreUrl) -> GatewayNode {
+        let store = Arc::new(AnyStore::open(url).await.expect("a store"));
+        let route =
+            "[[route]]\nmodel = \"m\"\nupstream = \"chat\"\nupstream_model = \"scripted\"\n";
+        let engine = engine_on(store.clone(), route).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (stop, stopped) = oneshot::channel::<()>();
+        let server = GatewayServer::new(engine.config(), engine, store).log_to(std::io::sink());
+        let serving = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            server.serve(listener, stopped).await.expect("it began");
+        });
+        GatewayNode { address, stop, serving }
+    }
+
+    /// Sends a request. Returns the status and the body of the reply.
+    async fn respond(&self, body: &Value) -> (String, Value) {
+        let mut stream = TcpStream::connect(self.address).await.expect("a connection");
+        let (address, body) = (self.address, body.to_string());
+        let length = body.len();
+        let request = format!(
+            "POST /v1/responses HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).await.expect("it goes out");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).await.expect("a reply");
+        let status = reply.split(' ').nth(1).expect("a status").to_owned();
+        let (start, end) = (reply.find('{').expect("JSON"), reply.rfind('}').expect("JSON"));
+        (status, serde_json::from_str(&reply[start..=end]).expect("JSON"))
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).expect("it runs");
+        self.serving.await.expect("it does not panic");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_was_found_only_on_the_node_that_gave_it() {
+    let server = std::env::var("FOXWEDGE_TEST_POSTGRES").ok();
+    let Some(server) = server.filter(|url| !url.is_empty() && url != "off") else {
+        println!("skipped: FOXWEDGE_TEST_POSTGRES names no server");
+        return;
+    };
+    let sign = if server.contains('?') { '&' } else { '?' };
+    let schema = format!("references_{:016x}", getrandom::u64().expect("randomness"));
+    let url: StoreUrl = format!("{server}{sign}schema={schema}").parse().expect("a URL");
+    let (one, two) = (GatewayNode::start(&url).await, GatewayNode::start(&url).await);
+    let (status, first) = one.respond(&json!({"model": "m", "input": "say one"})).await;
+    assert_eq!(status, "200", "{first}");
+    // At once, before the session of the first request may be released.
+    let next = |id: &Value| json!({"model": "m", "previous_response_id": id, "input": "say two"});
+    let (status, second) = two.respond(&next(&first["id"])).await;
+    assert_eq!(status, "200", "{second}");
+    let reference = json!({"type": "item_reference", "id": first["output"][0]["id"]});
+    let items = json!([user("say one"), reference, user("say three")]);
+    let (status, third) = two.respond(&json!({"model": "m", "input": items})).await;
+    assert_eq!(status, "200", "{third}");
+    let (status, unknown) = two.respond(&next(&json!("resp_9"))).await;
+    assert_eq!(status, "400", "{unknown}");
+    // Without the node, the response is gone.
+    one.stop().await;
+    let (status, gone) = two.respond(&next(&first["id"])).await;
+    assert_eq!((&*status, &gone["error"]["code"]), ("400", &json!("previous_response_not_found")));
+    two.stop().await;
 }

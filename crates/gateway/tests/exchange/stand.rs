@@ -89,6 +89,16 @@ pub(crate) async fn engine(more: &str) -> GatewayEngine {
 
 /// The same, with the content of [`ACCOUNT_FILE`].
 pub(crate) async fn engine_with_account(more: &str, account: Option<String>) -> GatewayEngine {
+    let store = AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory");
+    open_engine(more, account, Arc::new(store)).await
+}
+
+/// An engine with additional configuration, on a store.
+pub(crate) async fn engine_on(store: Arc<AnyStore>, more: &str) -> GatewayEngine {
+    open_engine(more, None, store).await
+}
+
+async fn open_engine(more: &str, account: Option<String>, store: Arc<AnyStore>) -> GatewayEngine {
     let flags = ConfigFlags {
         config: Some("/stand.toml".into()),
         token_requirement: TokenRequirement::NotRequired,
@@ -96,8 +106,7 @@ pub(crate) async fn engine_with_account(more: &str, account: Option<String>) -> 
     };
     let loaded = config::read(&flags, &MemoryConfig { text: format!("{FILE}{more}"), account });
     let config = loaded.unwrap_or_else(|refused| panic!("{refused:?}")).config;
-    let store = AnyStore::open(&StoreUrl::Memory).await.expect("a store in memory");
-    GatewayEngine::open(Arc::new(config), Arc::new(store)).await.expect("an engine")
+    GatewayEngine::open(Arc::new(config), store).await.expect("an engine")
 }
 
 /// An engine that records runs, and its store.
@@ -129,7 +138,7 @@ pub(crate) fn build_request(
         path_model: None,
         headers: pairs.collect(),
         body: body.into(),
-        caller: RequestCaller { owner: "local".into(), client_key: None },
+        caller: RequestCaller { owner: "local".into(), client_key: None, is_admin: true },
         id: "req-1".into(),
     }
 }

@@ -9,7 +9,12 @@ use crate::{
 };
 
 /// Routes of `m`: to a provider that stores nothing, with these settings.
-fn upstream(provider: &CloudProvider, kind: &str, settings: &str, route: &str) -> String {
+pub(crate) fn upstream(
+    provider: &CloudProvider,
+    kind: &str,
+    settings: &str,
+    route: &str,
+) -> String {
     let url = &provider.url;
     let base = if kind == "anthropic" { url.clone() } else { format!("{url}/v1") };
     format!(
@@ -18,7 +23,7 @@ fn upstream(provider: &CloudProvider, kind: &str, settings: &str, route: &str) -
     )
 }
 
-fn completion(id: &str, text: &str) -> CannedReply {
+pub(crate) fn completion(id: &str, text: &str) -> CannedReply {
     let message = json!({"role": "assistant", "content": text});
     let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
     let body = json!({"id": id, "object": "chat.completion", "created": 1, "model": "x",
@@ -26,7 +31,7 @@ fn completion(id: &str, text: &str) -> CannedReply {
     CannedReply::json(200, &body.to_string())
 }
 
-fn chunks(id: &str, text: &str) -> CannedReply {
+pub(crate) fn chunks(id: &str, text: &str) -> CannedReply {
     let chunk = |delta: Value, end: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": end});
         let chunk = json!({"id": id, "object": "chat.completion.chunk", "created": 1,
@@ -226,9 +231,9 @@ async fn a_conversation_that_is_too_long_has_the_code_that_clients_look_for() {
 }
 
 #[tokio::test]
-async fn replies_are_asked_for_without_compression_and_a_compressed_one_is_an_error() {
+async fn replies_are_asked_for_without_compression_and_an_unknown_one_is_an_error() {
     let compressed = || CannedReply {
-        headers: "content-encoding: gzip\r\n",
+        headers: "content-encoding: br\r\n",
         ..CannedReply::bytes(b"\x1f\x8b\x08\x00")
     };
     let provider = CloudProvider::start(vec![compressed()]).await;
@@ -236,7 +241,7 @@ async fn replies_are_asked_for_without_compression_and_a_compressed_one_is_an_er
     let body = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
     let reply = ask(&engine, GatewayEndpoint::Chat, &body).await;
     assert_eq!(reply.status, 502, "{}", reply.body);
-    assert!(reply.body.contains("compressed"), "{}", reply.body);
+    assert!(reply.body.contains("it is compressed with `br`"), "{}", reply.body);
     assert_eq!(provider.next().await.headers["accept-encoding"], "identity");
 }
 
@@ -373,7 +378,7 @@ async fn an_event_that_is_too_long_to_convert_names_the_setting() {
 }
 
 /// A streamed request with one message.
-fn hello(endpoint: GatewayEndpoint) -> Value {
+pub(crate) fn hello(endpoint: GatewayEndpoint) -> Value {
     let message = json!({"role": "user", "content": "hi"});
     match endpoint {
         GatewayEndpoint::Responses | GatewayEndpoint::Interactions => {

@@ -88,6 +88,27 @@ async fn a_listed_origin_gets_cors_headers_without_wildcards() {
         (answer.status, answer.header("access-control-allow-origin")),
         (200, "https://app.example")
     );
+    let exposed: Vec<&str> = answer.header("access-control-expose-headers").split(", ").collect();
+    for name in [
+        "x-request-id",
+        "request-id",
+        "x-upstream-request-id",
+        "x-foxwedge-action",
+        "x-foxwedge-findings",
+        "x-foxwedge-session",
+        "x-foxwedge-match",
+        "x-foxwedge-run",
+        "x-foxwedge-compacted",
+        "x-foxwedge-losses",
+        "x-foxwedge-fallback",
+        "x-foxwedge-replayed",
+        "x-foxwedge-ignored-results",
+        "x-should-retry",
+        "retry-after",
+        "retry-after-ms",
+    ] {
+        assert!(exposed.contains(&name), "{name}: {exposed:?}");
+    }
     // Pages of the gateway itself need no CORS headers; other origins get none.
     let own = ask(&server, "GET", "/health", "host: localhost:1\r\norigin: http://localhost:1\r\n");
     let own = own.await;

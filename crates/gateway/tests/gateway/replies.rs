@@ -99,6 +99,12 @@ async fn models_are_listed_in_the_format_of_the_client() {
     assert_eq!(anthropic["has_more"], false);
     let one = send(server.address, get("/v1/models/scripted", &key())).await.json();
     assert_eq!(one["id"], "scripted");
+    for path in ["scripted/slash:tag", "scripted%2Fslash:tag", "scripted%2fslash%3Atag"] {
+        let one = send(server.address, get(&format!("/v1/models/{path}"), &key())).await.json();
+        assert_eq!(one["id"], "scripted/slash:tag", "{path}: {one}");
+        let one = send(server.address, get(&format!("/v1beta/models/{path}"), &key())).await.json();
+        assert_eq!(one["name"], "models/scripted/slash:tag", "{path}: {one}");
+    }
     let google = format!("{}x-goog-api-client: google-genai-sdk/3.1.0\r\n", key());
     for (path, headers) in [("/v1/models", &google), ("/v1beta/models", &key())] {
         let gemini = send(server.address, get(path, headers)).await.json();
@@ -113,12 +119,20 @@ async fn a_request_is_served_logged_and_counted() {
     let answer = send(server.address, post("/v1/chat/completions", &key(), CHAT)).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
     let metrics = send(server.address, get("/metrics", &key())).await;
+    assert_eq!(metrics.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+    let line = r#"foxwedge_requests_total{route="chat",action="none"} 1"#;
+    assert!(metrics.body.contains(line), "{}", metrics.body);
+    assert!(metrics.body.contains("# TYPE foxwedge_requests_total counter\n"), "{}", metrics.body);
+    assert!(!metrics.body.contains("# EOF"), "{}", metrics.body);
+    let accept =
+        format!("{}accept: application/openmetrics-text;version=1.0.0,*/*;q=0.1\r\n", key());
+    let metrics = send(server.address, get("/metrics", &accept)).await;
     assert_eq!(
         metrics.header("content-type"),
         "application/openmetrics-text; version=1.0.0; charset=utf-8"
     );
-    let line = r#"foxwedge_requests_total{route="chat",action="none"} 1"#;
-    assert!(metrics.body.contains(line), "{}", metrics.body);
+    assert!(metrics.body.contains("# TYPE foxwedge_requests counter\n"), "{}", metrics.body);
+    assert!(metrics.body.ends_with("# EOF\n"), "{}", metrics.body);
     let (_, log) = server.end().await;
     let line: Value = serde_json::from_str(log.lines().next().expect("a line")).expect("an object");
     for (name, value) in [
@@ -138,6 +152,24 @@ async fn a_request_is_served_logged_and_counted() {
     ] {
         assert_eq!(line[name], value, "{name} in {line}");
     }
+}
+
+#[tokio::test]
+async fn a_reply_without_a_guard_counts_as_failed_only_if_it_is_an_error() {
+    let server = Server::start_default().await;
+    for (path, status) in [("/v1/models", 200), ("/v1/models/nothing", 404), ("/v1/runs", 200)] {
+        assert_eq!(send(server.address, get(path, &key())).await.status, status, "{path}");
+    }
+    let metrics = send(server.address, get("/metrics", &key())).await;
+    for line in [
+        r#"foxwedge_requests_total{route="models",action="none"} 1"#,
+        r#"foxwedge_requests_total{route="models",action="failed"} 1"#,
+        r#"foxwedge_requests_total{route="api",action="none"} 1"#,
+        r#"foxwedge_requests_total{route="api",action="failed"} 0"#,
+    ] {
+        assert!(metrics.body.lines().any(|other| other == line), "{line}: {}", metrics.body);
+    }
+    server.end().await;
 }
 
 #[tokio::test]
@@ -262,6 +294,17 @@ async fn geminis_paths_name_the_model_and_the_form_of_the_reply() {
     let whole = send(server.address, post(&path("generateContent"), &key(), &body)).await;
     assert_eq!(whole.status, 200, "{}", whole.body);
     assert_eq!(whole.json()["candidates"][0]["finishReason"], "STOP");
+    let escaped = "/v1beta/models/s%63ripted%3AgenerateContent";
+    let whole = send(server.address, post(escaped, &key(), &body)).await;
+    assert_eq!(whole.json()["candidates"][0]["finishReason"], "STOP", "{}", whole.body);
+    for method in ["tuneContent", "nope", ""] {
+        let unknown = send(server.address, post(&path(method), &key(), &body)).await;
+        assert_eq!((unknown.status, unknown.header("allow")), (404, ""), "{}", unknown.body);
+        let error = &unknown.json()["error"];
+        assert_eq!((&error["code"], &error["status"]), (&json!(404), &json!("NOT_FOUND")));
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains("generateContent, streamGenerateContent"), "{message}");
+    }
     let stream = path("streamGenerateContent");
     let events = send(server.address, post(&format!("{stream}?alt=sse"), &key(), &body)).await;
     assert_eq!(events.status, 200, "{}", events.body);

@@ -1,6 +1,6 @@
 //! Chats of user interfaces, and calls that are repaired while a reply streams.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc};
 
 use foxwedge_core::Format;
 use foxwedge_gateway::config::{GatewayConfig, GuardConfig, GuardMode, ModelRoute};
@@ -297,6 +297,62 @@ async fn a_call_that_the_token_limit_cut_off_is_not_offered() {
     }
 }
 
+/// A Chat stream with calls that share an id, or have none.
+const SHARED_IDS: &str = concat!(
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"tool_calls\":[",
+    "{\"index\":0,\"id\":\"ca\",\"type\":\"function\",\"function\":{\"name\":\"fa\",\"arguments\":\"{\\\"n\\\":0}\"}}]}}]}\n\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[",
+    "{\"index\":1,\"id\":\"ca\",\"type\":\"function\",\"function\":{\"name\":\"fb\",\"arguments\":\"{\\\"n\\\":1}\"}}]}}]}\n\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[",
+    "{\"index\":2,\"type\":\"function\",\"function\":{\"name\":\"fc\",\"arguments\":\"{\\\"n\\\":2}\"}}]}}]}\n\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[",
+    "{\"index\":3,\"id\":\"\",\"type\":\"function\",\"function\":{\"name\":\"fd\",\"arguments\":\"{\\\"n\\\":3}\"}}]}}]}\n\n",
+    "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n",
+    "data: [DONE]\n\n"
+);
+
+#[tokio::test]
+async fn every_call_reaches_the_client_if_calls_share_an_id_or_have_none() {
+    let server = Server::start(config_of(upstream(SHARED_IDS).await, false)).await;
+    let text = json!([{ "type": "text", "text": "go" }]);
+    let message = json!({ "id": "1", "role": "user", "content": "go", "parts": text });
+    let body = json!({ "id": "c-1", "threadId": "c-1", "model": "m", "messages": [message] });
+    // The name and the id of every call.
+    let calls = |frames: &[Value], kind: &str, name: &str| -> Vec<(String, String)> {
+        let of_kind = frames.iter().filter(|frame| frame["type"] == kind);
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        of_kind.map(|frame| (text(&frame[name]), text(&frame["toolCallId"]))).collect()
+    };
+    let check = |calls: &[(String, String)], frames: &[Value]| {
+        let names: Vec<&str> = calls.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["fa", "fb", "fc", "fd"], "{frames:?}");
+        let ids: BTreeSet<&str> = calls.iter().map(|(_, id)| id.as_str()).collect();
+        assert_eq!(ids.len(), 4, "{frames:?}");
+        assert_eq!(calls[0].1, "ca", "{frames:?}");
+        assert!(ids.iter().all(|id| !id.is_empty()), "{frames:?}");
+    };
+
+    let chunks = frames(&chat(&server, "/v1/ui/ai-sdk", &body).await);
+    check(&calls(&chunks, "tool-input-available", "toolName"), &chunks);
+    let inputs = chunks.iter().filter(|chunk| chunk["type"] == "tool-input-available");
+    let numbers: Vec<&Value> = inputs.map(|chunk| &chunk["input"]["n"]).collect();
+    assert_eq!(numbers, [0, 1, 2, 3], "{chunks:?}");
+
+    for version in [0, 1] {
+        let path = format!("/v1/ui/agui?model=m&agui_version={version}");
+        let events = frames(&chat(&server, &path, &body).await);
+        let started = calls(&events, "TOOL_CALL_START", "toolCallName");
+        check(&started, &events);
+        assert_eq!(texts(&events, "TOOL_CALL_ARGS"), r#"{"n":0}{"n":1}{"n":2}{"n":3}"#);
+        if version == 1 {
+            let ids: Vec<&str> = started.iter().map(|(_, id)| id.as_str()).collect();
+            let end = events.last().expect("an end");
+            assert_eq!(end["outcome"]["pendingToolCallIds"], json!(ids), "{end}");
+        }
+    }
+    server.end().await;
+}
+
 #[tokio::test]
 async fn a_forwarded_body_keeps_its_encoding() {
     const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
@@ -305,6 +361,23 @@ async fn a_forwarded_body_keeps_its_encoding() {
     let answer = chat(&server, "/v1/embeddings", &json!({ "model": "m", "input": "x" })).await;
     assert_eq!((answer.status, answer.header("content-encoding")), (200, "gzip"), "{answer:?}");
     assert!(answer.body.contains("packed"), "{answer:?}");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn a_page_may_read_the_limits_that_the_upstream_sends() {
+    const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+                        x-ratelimit-remaining-tokens: 7\r\nopenai-processing-ms: 3\r\n\
+                        content-length: 2\r\nconnection: close\r\n\r\n";
+    let server = Server::start(config_of(upstream_with_head(HEAD, "{}").await, false)).await;
+    let headers = format!("{}origin: https://app.example\r\n", token());
+    let body = json!({ "model": "m", "input": "x" }).to_string();
+    let answer = send(server.address, post("/v1/embeddings", &headers, body)).await;
+    assert_eq!(answer.header("x-ratelimit-remaining-tokens"), "7", "{answer:?}");
+    let exposed: Vec<&str> = answer.header("access-control-expose-headers").split(", ").collect();
+    for name in ["x-ratelimit-remaining-tokens", "openai-processing-ms"] {
+        assert!(exposed.contains(&name), "{name}: {exposed:?}");
+    }
     server.end().await;
 }
 

@@ -83,7 +83,8 @@ async fn only_the_owner_of_a_run_receives_its_text_live() {
         let path = format!("/v1/runs/{run}/events?format=jsonl");
         let resumed = send(to, get(&format!("{path}&after=1"), &key(TOKEN))).await;
         assert!(resumed.body.contains("The tool said: canary-answer"), "{}", resumed.body);
-        for path in [path, format!("/v1/runs/{run}")] {
+        let from_start = ["0", "0.0"].map(|position| format!("{path}&after={position}"));
+        for path in from_start.into_iter().chain([path, format!("/v1/runs/{run}")]) {
             let late = send(to, get(&path, &key(TOKEN))).await;
             assert!(!late.body.contains("canary"), "{}", late.body);
             assert!(late.body.contains("[28 characters, not recorded]"), "{}", late.body);

@@ -106,6 +106,36 @@ impl IncomingBody {
         Err(IncomingBody::from_local(StartedBody { start: Some(start.freeze()), end, rest: self }))
     }
 
+    /// Reads bytes until `decide` knows something about them, or there are more than `max_bytes`.
+    /// Returns that, and the body with all of its bytes still to be read.
+    pub async fn read_start<T>(
+        mut self,
+        max_bytes: usize,
+        decide: impl Fn(&[u8]) -> Option<T>,
+    ) -> (Option<T>, IncomingBody) {
+        let mut start = BytesMut::new();
+        let mut decision = None;
+        let end = loop {
+            match self.next().await {
+                None => break None,
+                Some(Err(error)) => break Some(error),
+                Some(Ok(more)) => start.extend_from_slice(&more),
+            }
+            decision = decide(&start);
+            if decision.is_some() || start.len() > max_bytes {
+                break None;
+            }
+        };
+        let body = StartedBody { start: Some(start.freeze()), end, rest: self };
+        (decision, IncomingBody::from_local(body))
+    }
+
+    /// A body that breaks off at once.
+    pub fn from_error(error: HttpError) -> IncomingBody {
+        let rest = IncomingBody(BodySource::Ended);
+        IncomingBody::from_local(StartedBody { start: None, end: Some(error), rest })
+    }
+
     /// Fails the body if no bytes arrive for `idle`.
     #[must_use]
     pub fn with_idle(mut self, idle: Duration) -> IncomingBody {

@@ -74,7 +74,7 @@ pub(super) fn request_headers(request: UpstreamRequest<'_>, attempt: u32) -> Hea
         (false, _) => "application/json",
     };
     out.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    // Replies are read, and not decompressed.
+    // A compressed reply is read, too, but a stream may wait in the buffers of its compression.
     out.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     if request.format == Format::Anthropic && !out.contains_key("anthropic-version") {
         out.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
@@ -176,9 +176,12 @@ fn is_returned(name: &str, converted: bool) -> bool {
 /// Whether a response is an event stream.
 pub fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let is_stream =
-        |kind: &str| ["text/event-stream", BEDROCK_STREAM].iter().any(|it| kind.starts_with(it));
-    kind.is_some_and(|kind| is_stream(kind.trim_start()))
+    let has_type = |kind: &str, name: &str| {
+        kind.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    kind.map(str::trim_start).is_some_and(|kind| {
+        ["text/event-stream", BEDROCK_STREAM].iter().any(|name| has_type(kind, name))
+    })
 }
 
 #[cfg(test)]

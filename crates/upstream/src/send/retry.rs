@@ -1,6 +1,6 @@
 //! Sends a request until the upstream replies. Transient errors are retried after a pause. A
-//! history that is refused as invalid is repaired once; refused bytes are never sent again
-//! unchanged. This is the only retry loop.
+//! history that is refused as invalid is repaired, and once more for each call that only the next error
+//! names; refused bytes are never sent again unchanged. This is the only retry loop.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,11 +13,11 @@ use foxwedge_formats::{
 use http::{HeaderMap, StatusCode};
 
 use super::{
-    RetryPolicy, UpstreamOperation, UpstreamRequest,
+    RetryAfter, RetryPolicy, UpstreamOperation, UpstreamRequest,
     budget::{RetryBudget, RetryPermit},
+    event_stream::recognize_stream,
     headers::is_stream,
-    retry_after,
-    retry_policy::{RetryDecision, UpstreamTries},
+    retry_policy::{RetryDecision, UpstreamTries, requested_delay},
     send_once,
 };
 use crate::{
@@ -67,8 +67,8 @@ pub trait AttemptObserver {
     /// The upstream refused the request.
     fn request_refused(&mut self, class: RejectionClass);
 
-    /// The request, repaired for what the refusal names; `None` if it stays unchanged. Not called
-    /// again after it returned a repaired request.
+    /// The request, repaired for what the refusal names; `None` if it stays unchanged. Called again
+    /// after a repair only for calls that no refusal has named before.
     fn repair_request(
         &mut self,
         sent: &Bytes,
@@ -123,7 +123,7 @@ pub async fn send_with_retry(
 ) -> Result<UpstreamResponse, (HttpError, UpstreamTries)> {
     let RetryPlan { policy, budget } = plan;
     let upstream = &*sending.upstream.name;
-    let mut repaired = false;
+    let mut repairs = RefusalRepairs::default();
     let mut permit: Option<RetryPermit<'_>> = None;
     if let Some(budget) = budget {
         budget.count_request();
@@ -132,7 +132,8 @@ pub async fn send_with_retry(
         let attempt = policy.next_attempt();
         let (failure, decision) = match send_once(client, sending, body.clone(), attempt).await {
             Ok(reply) => {
-                let HttpResponse { status, headers, body: reply_body } = reply;
+                let HttpResponse { status, mut headers, body: reply_body } = reply;
+                let reply_body = recognize_stream(sending, status, &mut headers, reply_body).await;
                 let (status, error_body) =
                     match embedded_error(sending, status, &headers, reply_body).await {
                         Ok(error) => error,
@@ -152,7 +153,7 @@ pub async fn send_with_retry(
                 observer.attempt_finished(Some(status));
                 if is_refusal(status)
                     && let Some((repaired_body, code)) =
-                        repair_refused(&body, &error_body, repaired, observer)
+                        repairs.repair(&body, &error_body, observer)
                 {
                     let status = status.as_u16();
                     tracing::debug!(
@@ -160,11 +161,16 @@ pub async fn send_with_retry(
                         "refused history repaired"
                     );
                     permit = None;
-                    (repaired, body) = (true, repaired_body);
+                    body = repaired_body;
                     observer.retrying(RetryCause::Repaired);
                     continue;
                 }
-                if !RetryPolicy::is_retryable(status) || RetryPolicy::is_retry_refused(&headers) {
+                let is_retryable = RetryPolicy::is_retryable(status);
+                let delay = match is_retryable {
+                    true => requested_delay(&mut headers, &error_body, SystemTime::now()),
+                    false => RetryAfter::Unspecified,
+                };
+                if !is_retryable || RetryPolicy::is_retry_refused(&headers) {
                     let tries = UpstreamTries::Unknown;
                     return Ok(UpstreamResponse::Error {
                         status,
@@ -173,11 +179,7 @@ pub async fn send_with_retry(
                         tries,
                     });
                 }
-                let retry_after_header = retry_after(&headers, SystemTime::now());
-                (
-                    RetryableFailure::Status(status, headers, error_body),
-                    policy.decide(retry_after_header),
-                )
+                (RetryableFailure::Status(status, headers, error_body), policy.decide(delay))
             }
             Err(error) => {
                 let (stage, kind) = (error.stage.name(), error.kind.name());
@@ -256,6 +258,10 @@ async fn embedded_error(
         return Err(body);
     }
     let bytes = body.read_short(MAX_EMBEDDED_ERROR).await?;
+    let passes = sending.client_format == sending.format && !sending.stream;
+    if passes && sending.format == Format::OpenaiResponses && is_failed_response(&bytes) {
+        return Err(IncomingBody::from_bytes(bytes));
+    }
     match failure_of(&bytes, sending.format) {
         Some(kind) => Ok((embedded_status(kind), bytes)),
         None => Err(IncomingBody::from_bytes(bytes)),
@@ -268,6 +274,17 @@ fn failure_of(body: &[u8], format: Format) -> Option<ProviderErrorKind> {
         ModelResponse::Error(failure) => Some(failure.kind),
         ModelResponse::Reply(_) => None,
     }
+}
+
+/// Whether a body is a response of OpenAI that failed. OpenAI sends it as a success.
+pub fn is_failed_response(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct ResponseState {
+        object: String,
+        status: String,
+    }
+    let state = serde_json::from_slice::<ResponseState>(body);
+    state.is_ok_and(|state| state.object == "response" && state.status == "failed")
 }
 
 /// The status of an error that came without one.
@@ -292,21 +309,46 @@ fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY)
 }
 
-/// Repairs a request that was refused as invalid. Returns it with the code of the rule that the
-/// error names.
-fn repair_refused(
-    sent: &Bytes,
-    error: &[u8],
-    already_repaired: bool,
-    observer: &mut (dyn AttemptObserver + Send),
-) -> Option<(Bytes, u16)> {
-    let error = String::from_utf8_lossy(error);
-    let (class, explanation) = classify_rejection(&error);
-    observer.request_refused(class);
-    let explanation = explanation.filter(|_| !already_repaired)?;
-    // The same bytes would be refused again.
-    let repaired = observer.repair_request(sent, &error, &explanation);
-    Some((repaired.filter(|repaired| repaired != sent)?, explanation.code))
+/// How often a request is repaired. An error names one call at a time, and of calls that the provider
+/// stores nothing else tells which ones have no result.
+const MAX_REPAIRS: usize = 16;
+
+/// The repairs of one request that was refused as invalid.
+#[derive(Default)]
+struct RefusalRepairs {
+    count: usize,
+    /// The calls that an error has named.
+    named_calls: Vec<String>,
+}
+
+impl RefusalRepairs {
+    /// Repairs a request. Returns it with the code of the rule that the error names.
+    fn repair(
+        &mut self,
+        sent: &Bytes,
+        error: &[u8],
+        observer: &mut (dyn AttemptObserver + Send),
+    ) -> Option<(Bytes, u16)> {
+        let error = String::from_utf8_lossy(error);
+        let (class, explanation) = classify_rejection(&error);
+        observer.request_refused(class);
+        let explanation = explanation.filter(|explanation| self.may_repair(explanation))?;
+        // The same bytes would be refused again.
+        let repaired = observer.repair_request(sent, &error, &explanation);
+        let repaired = repaired.filter(|repaired| repaired != sent)?;
+        self.count += 1;
+        self.named_calls.extend(explanation.ids.iter().map(|id| (*id).to_owned()));
+        Some((repaired, explanation.code))
+    }
+
+    /// Whether it is the first error, or one about calls that no error has named.
+    fn may_repair(&self, explanation: &ErrorExplanation<'_>) -> bool {
+        let is_new = |id: &&str| self.named_calls.iter().all(|named| named != id);
+        self.count == 0
+            || (self.count < MAX_REPAIRS
+                && !explanation.ids.is_empty()
+                && explanation.ids.iter().all(is_new))
+    }
 }
 
 /// Whether a retry may succeed. Of timeouts only those while connecting are retried.

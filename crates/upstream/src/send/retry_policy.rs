@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use http::{HeaderMap, StatusCode};
+use foxwedge_formats::text;
+use http::{HeaderMap, StatusCode, header};
+use serde_json::Value;
 
 /// Whether the client should retry a failed request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -187,6 +189,38 @@ pub fn retry_after(headers: &HeaderMap, now: SystemTime) -> RetryAfter {
     }
 }
 
+/// The retry delay of an error: that of its headers, else the one that Google's errors have in
+/// their body. The client gets that one as a header.
+pub(super) fn requested_delay(headers: &mut HeaderMap, body: &[u8], now: SystemTime) -> RetryAfter {
+    let delay = match retry_after(headers, now) {
+        RetryAfter::Unspecified => body_delay(body),
+        delay => return delay,
+    };
+    if let RetryAfter::After(delay) = delay {
+        let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+        headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    delay
+}
+
+/// Reads the `retryDelay` of a `RetryInfo`, such as `2.5s`, among the details of an error.
+fn body_delay(body: &[u8]) -> RetryAfter {
+    let source = text(body).ok().filter(|source| source.contains("RetryInfo"));
+    let body = source.and_then(|source| serde_json::from_str::<Value>(source).ok());
+    // Google's OpenAI-compatible API sends a list with the error.
+    let body = match body {
+        Some(Value::Array(mut bodies)) if !bodies.is_empty() => bodies.swap_remove(0),
+        Some(body) => body,
+        None => return RetryAfter::Unspecified,
+    };
+    let details = body.pointer("/error/details").and_then(Value::as_array);
+    let is_retry_info =
+        |detail: &&Value| detail["@type"].as_str().is_some_and(|name| name.ends_with("RetryInfo"));
+    let delay = details.and_then(|details| details.iter().find(is_retry_info));
+    let delay = delay.and_then(|detail| detail["retryDelay"].as_str()?.strip_suffix('s'));
+    delay.map_or(RetryAfter::Unspecified, |delay| parse_seconds(delay, 1.0))
+}
+
 impl RetryAfter {
     fn latest(self, other: RetryAfter) -> RetryAfter {
         match (self, other) {
@@ -280,6 +314,39 @@ mod tests {
         assert_eq!(of(&[("retry-after", "1e99"), ("retry-after", "9")]), RetryAfter::TooLong);
         assert_eq!(of(&[("retry-after", "9"), ("retry-after-ms", "2000")]), seconds(2));
         assert_eq!(of(&[("retry-after", "9"), ("retry-after-ms", "?")]), seconds(9));
+    }
+
+    #[test]
+    fn the_delay_in_an_error_of_google_counts_if_no_header_has_one() {
+        let error = |delay: &str| {
+            let details = serde_json::json!([
+                {"@type": "type.googleapis.com/google.rpc.QuotaFailure"},
+                {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay},
+            ]);
+            serde_json::json!({"error": {"code": 429, "message": "m", "details": details}})
+        };
+        let milliseconds = |number| RetryAfter::After(Duration::from_millis(number));
+        let table = [
+            (error("2.5s").to_string(), milliseconds(2_500), "3"),
+            (serde_json::json!([error("40s")]).to_string(), milliseconds(40_000), "40"),
+            (error("1e99s").to_string(), RetryAfter::TooLong, ""),
+            (error("soon").to_string(), RetryAfter::Unspecified, ""),
+            ("RetryInfo".to_owned(), RetryAfter::Unspecified, ""),
+            ("[] RetryInfo".to_owned(), RetryAfter::Unspecified, ""),
+            (String::new(), RetryAfter::Unspecified, ""),
+        ];
+        let now = SystemTime::UNIX_EPOCH;
+        for (body, expected, header) in table {
+            let mut headers = HeaderMap::new();
+            assert_eq!(requested_delay(&mut headers, body.as_bytes(), now), expected, "{body}");
+            let found = headers.get("retry-after").map_or("", |it| it.to_str().expect("text"));
+            assert_eq!(found, header, "{body}");
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(header::RETRY_AFTER, 7.into());
+        let body = error("40s").to_string();
+        assert_eq!(requested_delay(&mut headers, body.as_bytes(), now), milliseconds(7_000));
+        assert_eq!(headers["retry-after"], "7");
     }
 
     #[test]

@@ -228,7 +228,7 @@ fn write_block<'h, 'a>(
     trailing: &mut Vec<String>,
     out: &mut String,
 ) {
-    let mark = part.notes().and_then(|notes| notes.cache_mark);
+    let mark = encoder.cache_mark(part);
     write_comma(out);
     let start = out.len();
     if let Some(original) = encoder.reusable_origin(at, part) {
@@ -320,7 +320,7 @@ pub(crate) fn encode_instructions(
         }
         for (part_index, part) in message.parts.iter().enumerate() {
             let at = PartIndex { message: index, part: part_index };
-            let mark = part.notes().and_then(|notes| notes.cache_mark);
+            let mark = encoder.cache_mark(part);
             match (part.content(), encoder.reusable_origin(at, part)) {
                 (_, Some(original)) => {
                     write_comma(&mut out);

@@ -7,7 +7,7 @@ use foxwedge_core::{
 };
 
 use super::{
-    EncodeTarget, OutlineRecorder,
+    BedrockModel, EncodeTarget, OutlineRecorder,
     arguments::write_arguments_object,
     json_writer::compact_json,
     late_results::{LATE_RESULT, late_results},
@@ -195,11 +195,18 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         let from = part.origin().map(|origin| origin.wire);
         let is_claude = |format: Format| matches!(format, Format::Anthropic | Format::Bedrock);
         // Both formats serve the same models, which sign the reasoning.
-        if from.is_some_and(is_claude) && is_claude(self.wire) && reasoning.is_provider_bound() {
+        let serves_claude =
+            self.wire != Format::Bedrock || self.target.bedrock_model == BedrockModel::Claude;
+        if from.is_some_and(is_claude)
+            && is_claude(self.wire)
+            && serves_claude
+            && reasoning.is_provider_bound()
+        {
             return true;
         }
-        // Mistral rejects the field; other providers ignore or require it.
-        let field_allowed = !matches!(self.target.profile, Profile::Mistral | Profile::Strict);
+        // Mistral and some others reject the field; the rest ignore or require it.
+        let field_allowed = !self.target.refuses_reasoning
+            && !matches!(self.target.profile, Profile::Mistral | Profile::Strict);
         let chat = self.wire == Format::OpenaiChat && field_allowed && !reasoning.text.is_empty();
         let accepted = chat && (self.target.reasoning || !reasoning.is_provider_bound());
         match (accepted, &reasoning.signature) {
@@ -220,12 +227,28 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
         accepted
     }
 
+    /// The mark of the cached prompt after a part, if it can be written.
+    pub(crate) fn cache_mark(&self, part: &ModelPart<'a>) -> Option<&'a str> {
+        part.notes().and_then(|notes| notes.cache_mark).filter(|_| self.takes_cache_marks())
+    }
+
+    fn takes_cache_marks(&self) -> bool {
+        match self.wire {
+            Format::Anthropic => true,
+            Format::Bedrock => self.target.bedrock_model != BedrockModel::Other,
+            Format::OpenaiChat
+            | Format::OpenaiResponses
+            | Format::Gemini
+            | Format::GeminiInteractions => false,
+        }
+    }
+
     /// Records the notes of a part that the format cannot represent.
     pub(crate) fn record_note_losses(&mut self, at: PartIndex, part: &ModelPart<'_>) {
         let Some(notes) = part.notes().filter(|_| part.origin_in(self.wire).is_none()) else {
             return;
         };
-        if notes.cache_mark.is_some() && !matches!(self.wire, Format::Anthropic | Format::Bedrock) {
+        if notes.cache_mark.is_some() && !self.takes_cache_marks() {
             self.record_loss(
                 at.message,
                 LossKind::CacheMark,
@@ -314,6 +337,7 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             self.record_note_losses(at, part);
             // Only Anthropic supports cache markers inside a tool result.
             if self.wire == Format::Bedrock
+                && self.takes_cache_marks()
                 && part.notes().is_some_and(|notes| notes.cache_mark.is_some())
             {
                 let note = "a cache mark inside a tool result is not supported in this format";

@@ -4,6 +4,7 @@ use std::{cmp::Ordering, fmt::Write as _};
 
 use foxwedge_core::{Format, Profile};
 
+use crate::convert::ChatServer;
 use crate::conversation::{FormatSetting, JsonText, Loss, LossKind, LossLocation, RequestSettings};
 use foxwedge_json::{JsonTape, compare_number};
 
@@ -13,6 +14,7 @@ pub(crate) struct RequestFieldWriter<'w, 's, 'a> {
     pub(crate) from: Option<Format>,
     pub(crate) profile: Profile,
     pub(crate) to: Format,
+    pub(crate) chat_server: ChatServer,
     pub(crate) out: &'w mut String,
     /// Where the fields of the current object start.
     pub(crate) start: usize,

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::Format;
+use foxwedge_core::{Format, Profile};
 
 use super::{
     field_writer::RequestFieldWriter,
     fields::{RequestFields, read_flag, read_text},
-    schema,
+    schema, setting_losses,
     tools::{self, is_free_text},
 };
 use crate::conversation::{
@@ -36,16 +36,25 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     writer.write_json("temperature", settings.temperature);
     writer.write_json("top_p", settings.top_p);
     writer.record_unsupported_number("top_k", settings.top_k, None);
-    writer.write_text("user", settings.user.as_ref());
-    let to = writer.to;
-    for setting in settings.others.iter().filter(|setting| is_shared(setting, to)) {
+    match takes_openai_settings(writer.profile) {
+        true => writer.write_text("user", settings.user.as_ref()),
+        false => setting_losses::record_user(writer),
+    }
+    let (to, profile) = (writer.to, writer.profile);
+    for setting in settings.others.iter().filter(|setting| is_shared(setting, to, profile)) {
         writer.write_key(&setting.key);
         writer.write_member(setting.value);
     }
 }
 
+/// Whether a server takes all settings of OpenAI: Mistral's refuses a request with one that it does not
+/// know.
+pub(crate) fn takes_openai_settings(profile: Profile) -> bool {
+    profile != Profile::Mistral
+}
+
 /// Whether a setting of one OpenAI format means the same in the other.
-pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format) -> bool {
+pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format, profile: Profile) -> bool {
     let other = match to {
         Format::OpenaiChat => Format::OpenaiResponses,
         Format::OpenaiResponses => Format::OpenaiChat,
@@ -63,7 +72,8 @@ pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format) -> bool {
             | "prompt_cache_retention"
             | "moderation"
     );
-    known && setting.wire == other && setting.parent.is_empty() && setting.value != "null"
+    let is_taken = takes_openai_settings(profile) || setting.key == "metadata";
+    known && is_taken && setting.wire == other && setting.parent.is_empty() && setting.value != "null"
 }
 
 /// Reads a reasoning effort; one of the values disables reasoning.

@@ -3,7 +3,7 @@
 //! The budgets are our choice; providers document none. Each effort has one budget, and each budget
 //! maps to the effort that is nearest by ratio, so that an effort round-trips.
 
-use super::field_writer::RequestFieldWriter;
+use super::{field_writer::RequestFieldWriter, openai_efforts::ModelEfforts};
 use crate::conversation::{LossKind, ThinkingSetting};
 
 /// Each effort and its budget in tokens.
@@ -32,27 +32,71 @@ pub(crate) fn effort_of_budget(budget: u64) -> &'static str {
 pub(crate) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> Option<&'s str> {
     let settings = writer.settings;
     let effort = settings.effort.as_deref();
+    let efforts = ModelEfforts::of(writer);
     match (&settings.thinking, effort) {
         (Some(ThinkingSetting::Off), effort) => {
             effort.into_iter().for_each(|word| record_effort_loss(writer, word));
-            Some("none")
+            choose_no_effort(writer, efforts)
+        }
+        (Some(ThinkingSetting::Budget(_)), _) | (_, Some(_)) if efforts == ModelEfforts::Nothing => {
+            writer.record_loss(LossKind::Setting, "reasoning is left out: the model takes no effort");
+            None
         }
         (Some(ThinkingSetting::Budget(tokens)), Some(word)) => {
             let note =
                 format!("a reasoning budget of {tokens} tokens cannot be combined with `{word}`");
             writer.record_loss(LossKind::Setting, note);
-            effort
+            fit_effort(writer, efforts, word)
         }
         (Some(ThinkingSetting::Budget(tokens)), None) => {
             let tokens = tokens.parse().ok()?;
-            let found = effort_of_budget(tokens);
+            let found = efforts.fit(effort_of_budget(tokens))?;
             if budget_of_effort(found) != Some(tokens) {
                 record_budget_rounding(writer, tokens, found);
             }
             Some(found)
         }
-        (Some(ThinkingSetting::Adaptive) | None, effort) => effort,
+        (Some(ThinkingSetting::Adaptive) | None, effort) => {
+            fit_effort(writer, efforts, effort?)
+        }
     }
+}
+
+/// The effort that switches reasoning off, or else the lowest one of a model that is known to have
+/// several.
+fn choose_no_effort<'s>(
+    writer: &mut RequestFieldWriter<'_, 's, '_>,
+    efforts: ModelEfforts,
+) -> Option<&'s str> {
+    match efforts.fit("none") {
+        None => None,
+        Some("none") => Some("none"),
+        Some("minimal") => {
+            writer.record_loss(
+                LossKind::Setting,
+                "reasoning cannot be switched off for this model: the effort is `minimal`",
+            );
+            Some("minimal")
+        }
+        Some(_) => {
+            writer
+                .record_loss(LossKind::Setting, "reasoning cannot be switched off for this model");
+            None
+        }
+    }
+}
+
+/// The effort of a request, or the nearest one that the model takes.
+fn fit_effort<'s>(
+    writer: &mut RequestFieldWriter<'_, 's, '_>,
+    efforts: ModelEfforts,
+    word: &'s str,
+) -> Option<&'s str> {
+    let found = efforts.fit(word)?;
+    if found != word {
+        record_effort_change(writer, word, found);
+    }
+    Some(found)
 }
 
 /// Records that an effort without reasoning cannot be expressed.

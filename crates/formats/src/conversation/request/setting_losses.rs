@@ -12,7 +12,7 @@ use crate::conversation::{FormatSetting, LossKind, ToolDeclaration};
 pub(crate) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     for setting in &writer.settings.others {
         if setting.wire == writer.to
-            || openai::is_shared(setting, writer.to)
+            || openai::is_shared(setting, writer.to, writer.profile)
             || is_default_setting(setting)
         {
             continue;

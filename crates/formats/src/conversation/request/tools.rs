@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashSet};
 use foxwedge_core::Format;
 
 use super::{field_writer::RequestFieldWriter, schema::EMPTY_SCHEMA};
-use crate::conversation::{JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput};
+use crate::conversation::{encode::BedrockModel, JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput};
 use foxwedge_json::{JsonObject, quote};
 
 /// A tool that only its format knows.
@@ -62,7 +62,7 @@ pub(crate) fn write_one_tool(
         Some(json) => {
             writer.out.push_str(json);
             // Bedrock's cache marker follows the tool.
-            if let Some(mark) = tool.cache.filter(|_| writer.to == Format::Bedrock) {
+            if let Some(mark) = cache_mark(writer, tool).filter(|_| writer.to == Format::Bedrock) {
                 writer.out.push(',');
                 writer.out.push_str(mark);
             }
@@ -114,12 +114,30 @@ pub(crate) fn accepts_tool(
         let note = format!("the schema of the tool `{name}` is not enforced in this format");
         writer.record_loss(LossKind::Tool, note);
     }
-    if tool.cache.is_some() && !matches!(writer.to, Format::Anthropic | Format::Bedrock) {
+    if tool.cache.is_some() && cache_mark(writer, tool).is_none() {
         let note =
             format!("the cache mark after the tool `{name}` is not supported in this format");
         writer.record_loss(LossKind::CacheMark, note);
     }
     true
+}
+
+/// The mark of the cached prompt after a tool, if it can be written.
+pub(crate) fn cache_mark<'a>(
+    writer: &RequestFieldWriter<'_, '_, '_>,
+    tool: &ToolDeclaration<'a>,
+) -> Option<&'a str> {
+    let is_taken = match writer.to {
+        Format::Anthropic => true,
+        Format::Bedrock => {
+            BedrockModel::of(writer.settings.model.as_deref()) == BedrockModel::Claude
+        }
+        Format::OpenaiChat
+        | Format::OpenaiResponses
+        | Format::Gemini
+        | Format::GeminiInteractions => false,
+    };
+    tool.cache.filter(|_| is_taken)
 }
 
 /// Whether a tool takes text instead of an object.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::convert::ChatServer;
 use foxwedge_json::JsonTape;
 
 mod rich;
@@ -24,7 +25,8 @@ fn written(
     to: Format,
 ) -> (Value, Vec<String>) {
     let (body, losses) = (&mut String::new(), &mut Vec::new());
-    write(settings, from, foxwedge_core::Profile::for_format(to), to, body, losses);
+    let target = (foxwedge_core::Profile::for_format(to), to);
+    write(settings, from, target, ChatServer::default(), body, losses);
     let descriptions =
         losses.iter().map(|loss| format!("{}: {}", loss.kind.name(), loss.note)).collect();
     (value(body), descriptions)

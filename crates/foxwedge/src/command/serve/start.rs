@@ -34,6 +34,7 @@ pub(super) fn run(mut loaded: LoadedConfig, flags: ConfigFlags) -> anyhow::Resul
         Some(at) => eprintln!("error: internal error at {}:{}", at.file(), at.line()),
         None => eprintln!("error: internal error"),
     }));
+    raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.context("cannot start the worker threads")?;
     let log = loaded.config.telemetry.log.for_stderr();
@@ -48,6 +49,22 @@ pub(super) fn run(mut loaded: LoadedConfig, flags: ConfigFlags) -> anyhow::Resul
         ServeEnd::Forced => Ok(ExitCode::from(130)),
     }
 }
+
+/// Allows as many open files as the system lets this user have. Every connection is one, and the usual
+/// limit of 1,024 is below that of connections.
+#[cfg(unix)]
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some() && limit.current != limit.maximum {
+        // Without a higher limit, the gateway serves fewer connections.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    }
+}
+
+#[cfg(not(unix))]
+fn raise_file_limit() {}
 
 async fn serve(
     loaded: LoadedConfig,

@@ -39,7 +39,7 @@ async fn nodes(url: &str) -> (Arc<AnyStore>, GatewayCluster, GatewayCluster, Rel
 
 /// Claims a session while the store does not answer.
 async fn claim_without_store(node: &GatewayCluster, query: SessionQuery<'_>) {
-    let claimed = timeout(TIMEOUT, node.claim(query, true)).await;
+    let claimed = timeout(TIMEOUT, node.claim(query, true, &[])).await;
     let claimed = claimed.expect("a claim at a frozen store ends");
     assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
 }
@@ -59,8 +59,37 @@ async fn requests_do_without_a_frozen_store() {
     let learned = timeout(TIMEOUT, two.learn_issued_name("local", "s-1")).await;
     assert!(learned.expect("an answer").is_err());
     relay.thaw();
-    let answered = async { while two.claim(chain(&[4]), true).await.is_err() {} };
+    let answered = async { while two.claim(chain(&[4]), true, &[]).await.is_err() {} };
     timeout(TIMEOUT, answered).await.expect("the store is used again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_began_anew_while_the_store_was_frozen() {
+    let Some(url) = database() else { return };
+    let (_store, one, two, relay) = nodes(&url).await;
+    let mut first = acquire(&two, chain(&[1])).await;
+    first.commit_reply(2, &[], None, None);
+    let id = first.session().clone();
+    release(&two, first).await;
+    relay.freeze();
+    for digests in [&[1, 2, 3][..], &[1, 2, 3, 4, 5]] {
+        let query = chain(digests);
+        claim_without_store(&two, query).await;
+        let SessionMatch::Acquired(mut guard) = two.shared.sessions.claim(query).await else {
+            panic!("not acquired: {digests:?}")
+        };
+        assert_eq!((guard.session(), guard.match_kind()), (&id, SessionMatchKind::Prefix));
+        guard.commit_reply(digests.last().expect("a message") + 1, &[], None, None);
+    }
+    relay.thaw();
+    let published = async {
+        while two.shared.sessions.has_unpublished() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(TIMEOUT, published).await.expect("the turns are published");
+    let next = acquire(&one, chain(&[1, 2, 3, 4, 5, 6, 7])).await;
+    assert_eq!((next.session(), next.match_kind()), (&id, SessionMatchKind::Prefix));
 }
 
 #[tokio::test(flavor = "multi_thread")]

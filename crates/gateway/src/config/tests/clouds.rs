@@ -85,6 +85,12 @@ fn credentials_of_the_environment_are_for_the_clouds_own_hosts() {
 fn what_a_cloud_lacks_or_cannot_use_is_reported() {
     let table = [
         ("azure", "key = \"abcdefgh\"", "`upstream.c.base_url`: missing"),
+        (
+            "azure",
+            "key = \"abcdefgh\"\napi_version = \"2024-10-21\"\n\
+             base_url = \"https://fox.openai.azure.com/openai/deployments/gpt/\"",
+            "`upstream.c.base_url`: its path names a deployment",
+        ),
         ("vertex", "key = \"abcdefgh\"", "`upstream.c.project`: missing"),
         ("bedrock", "key = \"abcdefgh\"", "`upstream.c.region`: missing"),
         (

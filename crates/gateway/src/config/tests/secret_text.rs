@@ -27,7 +27,7 @@ name = "three"
 kind = "gemini"
 key_file = "/three"
 "#;
-    let store = "postgres://me:canary-7f3a@db/x?password=canary-7f3a";
+    let store = "postgres://me:canary-7f3a@db/x";
     let here = Here::new()
         .saying(text)
         .with("TWO", CANARY)
@@ -48,6 +48,7 @@ key_file = "/three"
 fn no_secret_appears_in_an_issue() {
     let table = [
         // In the wrong setting.
+        "store = \"postgres://me@db/x?password=canary-7f3a\"",
         "key = \"canary-7f3a\"",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"https://canary-7f3a@x\"",
         "[[upstream]]\nname = \"o\"\nkind = \"openai\"\nbase_url = \"https://x?key=canary-7f3a\"",

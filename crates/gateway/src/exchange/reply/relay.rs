@@ -21,12 +21,13 @@ use foxwedge_formats::{
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::json;
 
-use super::{stream_repair::StreamRepair, unix_seconds};
+use super::{stream_repair::StreamRepair, unix_seconds, whole_frames::WholeFrames};
 use crate::{
     ApiErrorKind, BodyError, GatewayRequest,
+    api_error::google_status,
     body::BodyStream,
     exchange::{
-        EngineShared, ReplyInFlight, prepare::RoutedRequest, response_items::FinalResponseReader,
+        EngineShared, ReplyInFlight, final_response::FinalResponseReader, prepare::RoutedRequest,
     },
     metrics::Metrics,
     record::ReplyCompletion,
@@ -55,6 +56,8 @@ pub(super) struct ResponseRelay {
     prefix_digest: u128,
     sent: Option<Vec<u8>>,
     headers: Box<[(HeaderName, HeaderValue)]>,
+    /// The id of the reply, as the client has it.
+    reply_id: Option<String>,
     /// Whether the bytes that were passed on end with a line, as events do.
     ends_line: bool,
     /// The error code for the log.
@@ -64,7 +67,7 @@ pub(super) struct ResponseRelay {
 /// How the bytes are relayed.
 enum RelayMode {
     /// Unchanged.
-    Forward(Option<Box<StreamWatcher>>),
+    Forward { watcher: Option<Box<StreamWatcher>>, frames: WholeFrames },
     /// Converted to another format.
     Convert(Box<StreamConverter>),
 }
@@ -92,7 +95,10 @@ impl ResponseRelay {
         let limits = engine.config().limits;
         let limits = StreamLimits { frame: limits.stream_event, held: limits.whole_reply };
         let mode = if from == to {
-            RelayMode::Forward(Some(Box::new(StreamWatcher::new(from, limits))))
+            RelayMode::Forward {
+                watcher: Some(Box::new(StreamWatcher::new(from, limits))),
+                frames: WholeFrames::default(),
+            }
         } else {
             RelayMode::Convert(Box::new(StreamConverter::with_collection(
                 from,
@@ -117,6 +123,7 @@ impl ResponseRelay {
             prefix_digest: prepared.chain.last().copied().unwrap_or_default(),
             sent: Some(Vec::new()),
             headers: list_headers(headers),
+            reply_id: None,
             ends_line: false,
             error_code,
         }
@@ -147,7 +154,7 @@ impl ResponseRelay {
         let Some(work) = &mut self.in_flight else { return Bytes::new() };
         let recording = &mut work.recording;
         let out = match &mut self.mode {
-            RelayMode::Forward(watcher) => {
+            RelayMode::Forward { watcher, frames } => {
                 let mut response_id = None;
                 if let Some(watcher) = watcher {
                     watcher.push(&bytes, &mut |event| {
@@ -157,21 +164,29 @@ impl ResponseRelay {
                         recording.record_event(event);
                     });
                 }
-                if let (Some(id), Some(upstream)) = (response_id, &self.response_upstream) {
-                    work.remember_creator(&id, upstream);
+                if let Some(id) = response_id {
+                    if let Some(upstream) = &self.response_upstream {
+                        work.remember_creator(&id, upstream);
+                    }
+                    self.reply_id = Some(id);
                 }
                 if let Some(reader) = &mut self.final_response {
                     reader.push(&bytes);
                 }
                 self.ends_line = bytes.last().map_or(self.ends_line, |last| *last == b'\n');
-                bytes
+                frames.push(bytes)
             }
             RelayMode::Convert(converter) => {
                 let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 2);
+                let reply_id = &mut self.reply_id;
                 // The converter writes errors into the client's stream itself; the recording gets
                 // them at the end.
-                let _ = converter
-                    .push_observed(&bytes, &mut out, &mut |event| recording.record_event(event));
+                let _ = converter.push_observed(&bytes, &mut out, &mut |event| {
+                    if let StreamEvent::Start(head) = event {
+                        *reply_id = head.id.as_ref().map(|id| id.to_string());
+                    }
+                    recording.record_event(event);
+                });
                 out.into()
             }
         };
@@ -192,7 +207,7 @@ impl ResponseRelay {
         let mut out = Vec::new();
         let mut is_unread = false;
         let collection = match &mut self.mode {
-            RelayMode::Forward(watcher) => {
+            RelayMode::Forward { watcher, .. } => {
                 let observed =
                     watcher.take().map(|it| it.finish(&mut |event| recording.record_event(event)));
                 observed.map(|observed| {
@@ -225,11 +240,23 @@ impl ResponseRelay {
             let id = collection.as_ref().and_then(|collection| collection.reply.id.as_deref());
             let number = self.next_event_number();
             let end = StreamCut::Upstream;
-            out = end.events(self.to, number, id.unwrap_or_default()).into_bytes();
+            let events = end.events(self.to, number, id.unwrap_or_default());
+            out.extend(self.unfinished_frame(true));
+            out.extend(events.into_bytes());
+        } else {
+            out.extend(self.unfinished_frame(false));
         }
         self.keep_sent(&out);
         self.commit_reply(work, collection, completion);
         out.into()
+    }
+
+    /// What was held back of a frame that has not ended.
+    fn unfinished_frame(&mut self, is_cut: bool) -> Bytes {
+        match &mut self.mode {
+            RelayMode::Forward { frames, .. } => frames.finish(is_cut),
+            RelayMode::Convert(_) => Bytes::new(),
+        }
     }
 
     fn commit_reply(
@@ -311,7 +338,8 @@ impl ResponseRelay {
         if cut == StreamCut::Shutdown {
             let _ = self.error_code.set(cut.code());
         }
-        cut.events(self.to, self.next_event_number(), "").into()
+        let id = self.reply_id.as_deref().unwrap_or_default();
+        cut.events(self.to, self.next_event_number(), id).into()
     }
 
     /// A number that is higher than those of all events that the client has received.
@@ -421,8 +449,8 @@ impl StreamCut {
                 format!("\n\nevent: error\ndata: {event}\n\n")
             }
             Format::Gemini => {
-                let (status, name) = (kind.status().as_u16(), kind.google_status());
-                let error = json!({ "code": status, "message": message, "status": name });
+                let (status, name) = (kind.status(), google_status(kind.status()));
+                let error = json!({ "code": status.as_u16(), "message": message, "status": name });
                 format!("\n\ndata: {}\n\n", json!({ "error": error }))
             }
             Format::Anthropic | Format::Bedrock => {

@@ -172,7 +172,7 @@ fn is_done(raw: &[u8]) -> bool {
 }
 
 /// Whether bytes begin with a field of a frame, or with a part of one.
-fn has_fields(raw: &[u8]) -> bool {
+pub(super) fn has_fields(raw: &[u8]) -> bool {
     let fields = ["data:", "event:", "id:", "retry:"].map(str::as_bytes);
     let mut lines = raw.split(|byte| *byte == b'\n').filter(|line| !line.starts_with(b":"));
     lines.any(|line| {
@@ -182,7 +182,7 @@ fn has_fields(raw: &[u8]) -> bool {
 }
 
 /// Whether the data of a frame is complete.
-fn has_whole_data(raw: &[u8]) -> bool {
+pub(super) fn has_whole_data(raw: &[u8]) -> bool {
     let data = frame_data(raw);
     data.is_some_and(|data| serde_json::from_str::<Value>(&data).is_ok()) || is_done(raw)
 }

@@ -263,7 +263,8 @@ fn nearest(stop: &ReplyStop, to: Format) -> (ReplyStop, bool) {
         ReplyStop::Malformed if matches!(to, Format::Gemini | Format::Bedrock) => {
             (stop.clone(), false)
         }
-        ReplyStop::Pause | ReplyStop::Malformed => (ReplyStop::End, true),
+        ReplyStop::Malformed => (ReplyStop::Length, true),
+        ReplyStop::Pause => (ReplyStop::End, true),
         ReplyStop::Other(value) if stops::is_kept(to, value) => (stop.clone(), false),
         ReplyStop::Other(value) => match stops::plain(value) {
             ReplyStop::Refusal if to == Format::GeminiInteractions => (ReplyStop::End, true),

@@ -67,8 +67,8 @@ fn assert_valid(source: &str, from: Format, to: Format) {
     write(
         &settings,
         Some(from),
-        foxwedge_core::Profile::for_format(to),
-        to,
+        (foxwedge_core::Profile::for_format(to), to),
+        ChatServer::default(),
         &mut body,
         &mut losses,
     );

@@ -137,6 +137,57 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             json!({}),
             "setting: `thinking` is not supported in this format",
         ),
+        // The words that a model knows.
+        (
+            Anthropic,
+            json!({"model": "gpt-5", "thinking": enabled(31_999)}),
+            Chat,
+            chat("gpt-5", "high"),
+            "setting: a reasoning budget of 31999 tokens becomes the effort `high`",
+        ),
+        (
+            Anthropic,
+            json!({"model": "gpt-5.2", "thinking": {"type": "disabled"}}),
+            Responses,
+            json!({"model": "gpt-5.2", "reasoning": {"effort": "none"}}),
+            "",
+        ),
+        (
+            Anthropic,
+            json!({"model": "gpt-5", "thinking": {"type": "disabled"}}),
+            Chat,
+            chat("gpt-5", "minimal"),
+            "setting: reasoning cannot be switched off for this model: the effort is `minimal`",
+        ),
+        (
+            Anthropic,
+            json!({"model": "qwen3", "thinking": {"type": "disabled"}}),
+            Chat,
+            json!({"model": "qwen3"}),
+            "setting: reasoning cannot be switched off for this model",
+        ),
+        (
+            Anthropic,
+            json!({"model": "qwen3", "thinking": adaptive(), "output_config": {"effort": "max"}}),
+            Chat,
+            chat("qwen3", "high"),
+            "setting: the effort `max` becomes `high`",
+        ),
+        (
+            Anthropic,
+            json!({"model": "gpt-4.1", "thinking": enabled(4096)}),
+            Responses,
+            json!({"model": "gpt-4.1"}),
+            "setting: reasoning is left out: the model takes no effort",
+        ),
+        (
+            Anthropic,
+            json!({"model": "gpt-4.1", "thinking": {"type": "disabled"}}),
+            Chat,
+            json!({"model": "gpt-4.1"}),
+            "",
+        ),
+        (Responses, json!({"model": "gpt-5", "reasoning": {"effort": "xhigh"}}), Chat, chat("gpt-5", "xhigh"), ""),
         // Gemini, in both directions.
         (Chat, effort("low"), Gemini, config(json!({"thinkingLevel": "LOW"})), ""),
         (
