@@ -49,14 +49,9 @@ struct LogQueue {
 
 #[derive(Default)]
 struct QueuedLines {
-    lines: Vec<LogEntry>,
+    lines: Vec<RequestLogLine>,
+    notices: Vec<StoreNotice>,
     closed: bool,
-}
-
-/// A line that waits to be written.
-enum LogEntry {
-    Request(RequestLogLine),
-    Store(StoreNotice),
 }
 
 /// Maximum number of queued lines.
@@ -118,31 +113,37 @@ impl RequestLog {
     /// Emits the event of a line, and queues the line.
     pub(crate) fn write_line(&self, line: RequestLogLine) {
         line.emit();
-        self.queue(LogEntry::Request(line));
+        self.queue(|waiting| waiting.lines.push(line));
     }
 
     /// Emits the event of a notice, and queues its line.
     fn write_notice(&self, notice: StoreNotice) {
         notice.emit();
-        self.queue(LogEntry::Store(notice));
+        self.queue(|waiting| waiting.notices.push(notice));
     }
 
-    fn queue(&self, entry: LogEntry) {
+    fn queue(&self, push: impl FnOnce(&mut QueuedLines)) {
         let Some(queue) = &self.0 else {
             return;
         };
         let mut waiting = queue.lock();
-        if waiting.lines.len() >= MAX_QUEUED_LINES {
+        if waiting.len() >= MAX_QUEUED_LINES {
             drop(waiting);
             queue.metrics.count_dropped(DroppedItem::Lines, 1);
             return;
         }
-        waiting.lines.push(entry);
-        let first = waiting.lines.len() == 1;
+        push(&mut waiting);
+        let is_first = waiting.len() == 1;
         drop(waiting);
-        if first {
+        if is_first {
             queue.wake_up.notify_one();
         }
+    }
+}
+
+impl QueuedLines {
+    fn len(&self) -> usize {
+        self.lines.len() + self.notices.len()
     }
 }
 
@@ -177,10 +178,10 @@ impl LogQueue {
 
     fn write_lines(&self, style: LogStyle, mut to: Box<dyn Write + Send>) {
         let mut text = String::new();
-        let mut lines = Vec::new();
+        let (mut lines, mut notices) = (Vec::new(), Vec::new());
         loop {
             let waiting = self.lock();
-            let idle = |waiting: &mut QueuedLines| waiting.lines.is_empty() && !waiting.closed;
+            let idle = |waiting: &mut QueuedLines| waiting.len() == 0 && !waiting.closed;
             let waiting =
                 self.wake_up.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
             let (mut waiting, _) = self
@@ -188,14 +189,11 @@ impl LogQueue {
                 .wait_timeout_while(waiting, BATCH_DELAY, |waiting| !waiting.closed)
                 .unwrap_or_else(PoisonError::into_inner);
             mem::swap(&mut waiting.lines, &mut lines);
+            mem::swap(&mut waiting.notices, &mut notices);
             let closed = waiting.closed;
             drop(waiting);
-            for entry in lines.drain(..) {
-                match entry {
-                    LogEntry::Request(line) => line.write(style, &mut text),
-                    LogEntry::Store(notice) => notice.write(style, &mut text),
-                }
-            }
+            lines.drain(..).for_each(|line| line.write(style, &mut text));
+            notices.drain(..).for_each(|notice| notice.write(style, &mut text));
             // A write error must not stop the server.
             let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
             text.clear();

@@ -19,7 +19,8 @@ use crate::{
     ai_sdk::{self, AiSdkList},
     conversation::{
         CallPairs, ContentPart, IdentifierReplacement, JsonText, Loss, LossKind, LossLocation,
-        ModelMessage, ModelRequest, ModelRole, PartPlacement, encode::{BedrockModel, EncodeTarget},
+        ModelMessage, ModelRequest, ModelRole, PartPlacement,
+        encode::{BedrockModel, EncodeTarget},
     },
     envelope::list_key,
     error::ReadError,

@@ -10,11 +10,12 @@
 use foxwedge_core::{Format, Profile};
 
 use crate::{
-    anthropic, bedrock, convert::ChatServer,
+    anthropic, bedrock,
     conversation::{
         Loss, OriginalSettings, RequestSettings,
         request::{field_writer::RequestFieldWriter, fields::RequestFields, setting_losses},
     },
+    convert::ChatServer,
     envelope::list_key,
     gemini, gemini_interactions, openai_chat, openai_responses,
 };

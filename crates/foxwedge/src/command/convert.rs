@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use foxwedge_core::Format;
 use foxwedge_formats::{
-    convert::{ConversionOptions, ToolNotation},
+    convert::{ChatServer, ConversionOptions, ToolNotation},
     stream::{StreamConverter, StreamEnding, StreamOptions},
 };
 
@@ -72,6 +72,8 @@ fn convert_options(args: &ConvertArgs) -> anyhow::Result<ConversionOptions> {
     let renames = args.ids.as_deref().map(convert::read_renames).transpose()?.unwrap_or_default();
     Ok(ConversionOptions {
         profile: args.profile,
+        // The server is not known here.
+        chat_server: ChatServer::default(),
         policy: args.repair.policy(false),
         tools: match args.tools {
             ConvertToolMode::Native => ToolNotation::Native,

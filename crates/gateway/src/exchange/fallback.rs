@@ -65,7 +65,10 @@ pub(super) async fn send_to_route(
             }
         }
         let mut is_broken = false;
-        if let Ok(UpstreamResponse::Reply { status, headers, body }) = response {
+        // Without a fallback, nothing is gained by reading the reply before it is converted.
+        if !primary.fallbacks.is_empty()
+            && let Ok(UpstreamResponse::Reply { status, headers, body }) = response
+        {
             let reading = read_ahead(engine, request, prepared, &headers, body);
             let (body, is_unreadable) = tokio::select! {
                 biased;

@@ -73,7 +73,11 @@ pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format, profile: Profil
             | "moderation"
     );
     let is_taken = takes_openai_settings(profile) || setting.key == "metadata";
-    known && is_taken && setting.wire == other && setting.parent.is_empty() && setting.value != "null"
+    known
+        && is_taken
+        && setting.wire == other
+        && setting.parent.is_empty()
+        && setting.value != "null"
 }
 
 /// Reads a reasoning effort; one of the values disables reasoning.

@@ -25,9 +25,8 @@ const COMMON: &[&str] = &["low", "medium", "high"];
 impl ModelEfforts {
     /// The efforts of the model that a request is written for.
     pub(crate) fn of(writer: &RequestFieldWriter<'_, '_, '_>) -> ModelEfforts {
-        let is_openai = |format: Format| {
-            matches!(format, Format::OpenaiChat | Format::OpenaiResponses)
-        };
+        let is_openai =
+            |format: Format| matches!(format, Format::OpenaiChat | Format::OpenaiResponses);
         match writer.from {
             _ if !is_openai(writer.to) => ModelEfforts::AsGiven,
             None => ModelEfforts::AsGiven,
@@ -56,17 +55,11 @@ impl ModelEfforts {
         match version {
             _ if has("-chat") => ModelEfforts::Nothing,
             Some(0) if has("-pro") => ModelEfforts::Known(&["high"]),
-            Some(0) if !has("codex") => {
-                ModelEfforts::Known(&["minimal", "low", "medium", "high"])
-            }
+            Some(0) if !has("codex") => ModelEfforts::Known(&["minimal", "low", "medium", "high"]),
             Some(2..) if has("-pro") => ModelEfforts::Known(&["medium", "high", "xhigh"]),
-            Some(2..) if has("codex") => {
-                ModelEfforts::Known(&["low", "medium", "high", "xhigh"])
-            }
+            Some(2..) if has("codex") => ModelEfforts::Known(&["low", "medium", "high", "xhigh"]),
             Some(2..) => ModelEfforts::Known(&["none", "low", "medium", "high", "xhigh"]),
-            Some(1) if has("codex-max") => {
-                ModelEfforts::Known(&["low", "medium", "high", "xhigh"])
-            }
+            Some(1) if has("codex-max") => ModelEfforts::Known(&["low", "medium", "high", "xhigh"]),
             Some(1) if !has("codex") => ModelEfforts::Known(&["none", "low", "medium", "high"]),
             Some(_) => ModelEfforts::Known(COMMON),
             None if has("o1-mini") || has("o1-preview") => ModelEfforts::Nothing,
@@ -77,7 +70,7 @@ impl ModelEfforts {
 
     /// The effort that is nearest to a word: the highest one that is not above it, else the lowest.
     /// `None` if there is none.
-    pub(crate) fn fit<'w>(self, word: &'w str) -> Option<&'w str> {
+    pub(crate) fn fit(self, word: &str) -> Option<&str> {
         let known = match self {
             ModelEfforts::AsGiven => return Some(word),
             ModelEfforts::Nothing => return None,

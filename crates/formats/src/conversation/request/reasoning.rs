@@ -38,8 +38,11 @@ pub(crate) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> 
             effort.into_iter().for_each(|word| record_effort_loss(writer, word));
             choose_no_effort(writer, efforts)
         }
-        (Some(ThinkingSetting::Budget(_)), _) | (_, Some(_)) if efforts == ModelEfforts::Nothing => {
-            writer.record_loss(LossKind::Setting, "reasoning is left out: the model takes no effort");
+        (Some(ThinkingSetting::Budget(_)), _) | (_, Some(_))
+            if efforts == ModelEfforts::Nothing =>
+        {
+            writer
+                .record_loss(LossKind::Setting, "reasoning is left out: the model takes no effort");
             None
         }
         (Some(ThinkingSetting::Budget(tokens)), Some(word)) => {
@@ -56,9 +59,7 @@ pub(crate) fn choose_effort<'s>(writer: &mut RequestFieldWriter<'_, 's, '_>) -> 
             }
             Some(found)
         }
-        (Some(ThinkingSetting::Adaptive) | None, effort) => {
-            fit_effort(writer, efforts, effort?)
-        }
+        (Some(ThinkingSetting::Adaptive) | None, effort) => fit_effort(writer, efforts, effort?),
     }
 }
 

@@ -5,7 +5,9 @@ use std::{borrow::Cow, collections::HashSet};
 use foxwedge_core::Format;
 
 use super::{field_writer::RequestFieldWriter, schema::EMPTY_SCHEMA};
-use crate::conversation::{encode::BedrockModel, JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput};
+use crate::conversation::{
+    JsonText, LossKind, ToolChoice, ToolDeclaration, ToolInput, encode::BedrockModel,
+};
 use foxwedge_json::{JsonObject, quote};
 
 /// A tool that only its format knows.

@@ -40,7 +40,8 @@ fn models_on_bedrock_get_only_the_fields_of_their_maker() {
     ] {
         let options = for_model(model);
         let source = claude_request().to_string();
-        let done = request(&source, Format::Anthropic, Format::Bedrock, &options).expect("readable");
+        let done =
+            request(&source, Format::Anthropic, Format::Bedrock, &options).expect("readable");
         assert_eq!(marks(&done.body), expected, "{model}: {}", done.body);
         assert_eq!(done.body.contains("reasoningContent"), thinks, "{model}: {}", done.body);
         let lost = |kind: LossKind| done.losses.iter().filter(|loss| loss.kind == kind).count();
@@ -59,10 +60,16 @@ fn servers_of_chat_get_the_token_limit_and_the_reasoning_that_they_know() {
         serde_json::from_str::<Value>(&body).expect("JSON")
     };
     let plain = with(ChatServer::default());
-    assert_eq!((&plain["max_completion_tokens"], &plain["max_tokens"]), (&json!(100), &Value::Null));
+    assert_eq!(
+        (&plain["max_completion_tokens"], &plain["max_tokens"]),
+        (&json!(100), &Value::Null)
+    );
     assert_eq!(plain["messages"][2]["reasoning_content"], "why", "{plain}");
     let older = with(ChatServer { older_token_limit: true, refuses_reasoning: true });
-    assert_eq!((&older["max_tokens"], &older["max_completion_tokens"]), (&json!(100), &Value::Null));
+    assert_eq!(
+        (&older["max_tokens"], &older["max_completion_tokens"]),
+        (&json!(100), &Value::Null)
+    );
     assert_eq!(older["messages"][2].get("reasoning_content"), None, "{older}");
 }
 

@@ -187,7 +187,13 @@ fn effort_and_budget_are_kept_or_reported_as_lost() {
             json!({"model": "gpt-4.1"}),
             "",
         ),
-        (Responses, json!({"model": "gpt-5", "reasoning": {"effort": "xhigh"}}), Chat, chat("gpt-5", "xhigh"), ""),
+        (
+            Responses,
+            json!({"model": "gpt-5", "reasoning": {"effort": "xhigh"}}),
+            Chat,
+            chat("gpt-5", "xhigh"),
+            "",
+        ),
         // Gemini, in both directions.
         (Chat, effort("low"), Gemini, config(json!({"thinkingLevel": "LOW"})), ""),
         (
