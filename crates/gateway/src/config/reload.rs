@@ -1,6 +1,8 @@
 //! Which settings a new configuration changes, and which of them only a start can change.
 
-use super::{ConfigSection, LoadedConfig};
+use foxwedge_upstream::{SecretText, UpstreamConfig, UpstreamKey};
+
+use super::{AccessToken, ConfigSection, LoadedConfig, values::quote};
 
 /// Settings that only a start can change: a section, and its keys; no keys mean all.
 pub(crate) const FIXED_SETTINGS: [(&str, &[&str]); 7] = [
@@ -16,8 +18,7 @@ pub(crate) const FIXED_SETTINGS: [(&str, &[&str]); 7] = [
 /// How a new configuration differs from the running one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigChanges {
-    /// Settings that apply from now on, and sections that were added or removed. A secret that
-    /// changed is not among them.
+    /// Settings that apply from now on, and sections that were added or removed.
     pub applied: Vec<String>,
     /// Settings that apply after the next start.
     pub after_restart: Vec<String>,
@@ -36,11 +37,33 @@ impl LoadedConfig {
             }
         }
         changes.applied.extend(earlier.into_iter().map(section_name));
+        changes.add_secrets(self, before);
         changes
     }
 }
 
 impl ConfigChanges {
+    /// Adds keys and tokens with another value. The settings do not show it.
+    fn add_secrets(&mut self, now: &LoadedConfig, before: &LoadedConfig) {
+        let upstreams = now.config.upstreams.iter().filter(|upstream| {
+            let mut others = before.config.upstreams.iter();
+            let other = others.find(|other| other.name == upstream.name);
+            other.is_some_and(|other| configured_key(other) != configured_key(upstream))
+        });
+        let keys = upstreams.map(|upstream| format!("upstream {}.key", quote(&upstream.name)));
+        let known = &before.config.access.tokens;
+        let tokens = now.config.access.tokens.iter().filter(|token| {
+            let has_owner = |other: &AccessToken| other.owner == token.owner;
+            known.iter().any(has_owner) && !known.iter().any(|other| other.secret == token.secret)
+        });
+        let tokens = tokens.map(|token| format!("token of {}", quote(&token.owner)));
+        for name in keys.chain(tokens) {
+            if !self.applied.contains(&name) {
+                self.applied.push(name);
+            }
+        }
+    }
+
     fn add_settings(&mut self, section: &ConfigSection, before: &ConfigSection) {
         let value = |section: &ConfigSection, key: &str| {
             let mut settings = section.settings.iter();
@@ -65,6 +88,16 @@ impl ConfigChanges {
                 false => self.applied.push(name),
             }
         }
+    }
+}
+
+fn configured_key(upstream: &UpstreamConfig) -> Option<&SecretText> {
+    match &upstream.key {
+        UpstreamKey::Configured(secret) => Some(secret),
+        UpstreamKey::FromCaller
+        | UpstreamKey::Token(_)
+        | UpstreamKey::Signature(_)
+        | UpstreamKey::None => None,
     }
 }
 

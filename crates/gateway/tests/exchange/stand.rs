@@ -99,9 +99,13 @@ pub(crate) async fn engine_on(store: Arc<AnyStore>, more: &str) -> GatewayEngine
 }
 
 async fn open_engine(more: &str, account: Option<String>, store: Arc<AnyStore>) -> GatewayEngine {
+    let token_requirement = match more.contains("[[token]]") {
+        true => TokenRequirement::default(),
+        false => TokenRequirement::NotRequired,
+    };
     let flags = ConfigFlags {
         config: Some("/stand.toml".into()),
-        token_requirement: TokenRequirement::NotRequired,
+        token_requirement,
         ..ConfigFlags::default()
     };
     let loaded = config::read(&flags, &MemoryConfig { text: format!("{FILE}{more}"), account });

@@ -85,7 +85,7 @@ async fn routes_and_tokens_change_and_what_cannot_is_named() {
     let more = "[record]\nstore_content = true\n[limits]\njson_depth = 64\nconnections = 9";
     let next = file("127.0.0.1:7", "two", "slow", more);
     let (applied, after_restart) = changes(reloader.reload(read(&next)));
-    assert_eq!(applied, "limits.json_depth, route \"slow\", route \"fast\"");
+    assert_eq!(applied, "limits.json_depth, route \"slow\", route \"fast\", token of \"ann\"");
     assert_eq!(after_restart, "listen, limits.connections, record.store_content");
     assert_eq!(status(&server, "one", "slow").await, 401);
     assert_eq!(status(&server, "two", "fast").await, 404);

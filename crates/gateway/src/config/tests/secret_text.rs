@@ -85,3 +85,23 @@ fn no_secret_appears_in_an_issue() {
     let issues = Here::new().with("OTEL_EXPORTER_OTLP_HEADERS", "canary-7f3a").complaints();
     assert!(!issues.is_empty() && !issues.concat().contains(CANARY), "{issues:?}");
 }
+
+#[test]
+fn a_reload_names_the_secrets_that_changed() {
+    let loaded = |key: &str, token: &str| {
+        let text = format!(
+            "[[token]]\nowner = \"ann\"\ntoken = \"{token}-0123456789abcdef\"\n\
+             [[upstream]]\nname = \"one\"\nkind = \"openai\"\nkey_file = \"/key\"\n"
+        );
+        Here::new().saying(&text).holding("/key", key).loaded()
+    };
+    let before = loaded("k-1", "t-1");
+    for (key, token, expected) in [
+        ("k-1", "t-1", &[][..]),
+        ("k-2", "t-1", &["upstream \"one\".key"]),
+        ("k-1", "t-2", &["token of \"ann\""]),
+    ] {
+        let changes = loaded(key, token).changes_since(&before);
+        assert_eq!(changes.applied, expected, "{key} {token}");
+    }
+}
