@@ -14,6 +14,8 @@ use foxwedge_core::{EditLog, Finding, Format, Policy, Profile};
 
 use crate::model::{IdentifierReplacement, Loss};
 
+pub use crate::conversation::request::chat_server::ChatServer;
+
 pub use request::{compose, message_list, request};
 pub use response::{ConvertedResponse, decoded_response, response};
 
@@ -52,15 +54,6 @@ impl ConversionOptions {
     pub fn profile(&self, to: Format) -> Profile {
         self.profile.unwrap_or(Profile::for_format(to))
     }
-}
-
-/// What a server of Chat Completions takes or refuses beyond the format and its profile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ChatServer {
-    /// Its token limit is `max_tokens`: the newer name is OpenAI's own.
-    pub older_token_limit: bool,
-    /// It refuses reasoning in messages.
-    pub refuses_reasoning: bool,
 }
 
 /// How tool calls and tool results are written.

@@ -230,15 +230,6 @@ impl GatewayCluster {
         }
     }
 
-    /// Publishes what this node did without the store. A client that disconnects leaves nothing held,
-    /// because a task of its own waits for the store.
-    async fn publish(&self) {
-        let shared = self.shared.clone();
-        // Without an answer, this is tried again with a beat.
-        let task = tokio::spawn(async move { shared.publish_sessions().await });
-        let _ = timeout(ANSWER_TIMEOUT, task).await;
-    }
-
     /// Learns whether a session name is an id that another node has issued to this owner.
     ///
     /// # Errors

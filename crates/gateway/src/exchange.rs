@@ -12,6 +12,8 @@ mod agent;
 mod summary;
 mod response_items;
 mod final_response;
+mod references;
+mod session_claim;
 mod count;
 mod reply;
 mod sweep;
@@ -33,18 +35,14 @@ use crate::{
     config::GatewayConfig,
     log::StoreNotices,
     metrics::Metrics,
-    node_forward::NODE_HEADER,
     record::{GatewayRecorder, RecordingStart},
-    session::{
-        SessionGuard, SessionIndex, SessionMatch, SessionMatchKind, SessionQuery, SessionSelector,
-    },
+    session::{SessionGuard, SessionIndex, SessionMatch, SessionMatchKind},
     trace::ChatTracer,
 };
 use foxwedge_upstream::{TokenCounters, send::UpstreamOperation};
 use foxwedge_upstream::{UpstreamTransport, http::HttpClient};
-use identity::RequestIdentity;
 pub(crate) use prepare::OWN_RESPONSE_PREFIX;
-use prepare::{RoutedRequest, prepare, unknown_references};
+use prepare::{RoutedRequest, prepare};
 use reply::ResponseBuilder;
 pub(crate) use reply_in_flight::ReplyInFlight;
 use reply_in_flight::StopGuard;
@@ -52,6 +50,7 @@ use response_items::ResponseItemCache;
 pub(crate) use response_items::{item_not_found, previous_response_not_found};
 use send::UpstreamResponse;
 pub(crate) use send::unreachable_error;
+use session_claim::{claim_session, content_node, other_node_error, unknown_references};
 use summary::SummaryCache;
 
 /// The gateway engine. Cheap to clone; clones share state.
@@ -420,77 +419,6 @@ async fn handle_chat(
             span.set_failure(error.status().as_u16());
             Err(error)
         }
-    }
-}
-
-/// The address of the node that has what a request refers to, if the request may be forwarded.
-async fn content_node(
-    engine: &EngineShared,
-    request: &GatewayRequest,
-    references: &[String],
-) -> Option<String> {
-    let cluster = engine.cluster.as_ref()?;
-    if references.is_empty() || request.headers.contains_key(NODE_HEADER) {
-        return None;
-    }
-    cluster.content_node(references).await
-}
-
-/// Lets the node at an address answer.
-fn other_node_error(address: String, summary: &mut RequestSummary) -> ApiError {
-    summary.forward_to = Some(address);
-    let message = "another node has the reply, the agent or the earlier response of this request";
-    ApiError::new(ApiErrorKind::Unavailable, "other_node", message)
-}
-
-/// `references`: the entries of what the request refers to and this node does not have.
-async fn claim_session(
-    engine: &EngineShared,
-    request: &GatewayRequest,
-    prepared: &RoutedRequest,
-    references: &[String],
-) -> SessionMatch {
-    loop {
-        let waiting_agent = match &prepared.route.upstream.transport {
-            UpstreamTransport::Agent => agent::find_waiting_agent(engine, request, prepared),
-            UpstreamTransport::Network(_) | UpstreamTransport::Scripted => None,
-        };
-        let RequestIdentity { selector, scope, fingerprint, retry_mark, origin } =
-            &prepared.identity;
-        let selector = match &waiting_agent {
-            Some(agent) => SessionSelector::SessionId(&agent.session),
-            None => selector.borrowed(),
-        };
-        let query = SessionQuery {
-            owner: &request.caller.owner,
-            selector,
-            chain: &prepared.chain,
-            traits: prepared.traits,
-            scope: *scope,
-            fingerprint: *fingerprint,
-            retry_mark: *retry_mark,
-            origin: *origin,
-        };
-        let claimed = match &engine.cluster {
-            None => engine.sessions.claim(query).await,
-            Some(cluster) => {
-                let may_forward = !request.headers.contains_key(NODE_HEADER);
-                match cluster.claim(query, may_forward, references).await {
-                    Ok(claimed) => claimed,
-                    // Without the store, a node knows only its own conversations. What becomes of them
-                    // is published once it answers again.
-                    Err(_) => engine.sessions.claim(query).await,
-                }
-            }
-        };
-        // The request that had the session before may have sent other results. Then the agent
-        // belongs to another conversation, and is not found a second time.
-        if let (Some(agent), SessionMatch::Acquired(_)) = (&waiting_agent, &claimed)
-            && !agent::is_agent_of(agent, request, prepared)
-        {
-            continue;
-        }
-        return claimed;
     }
 }
 

@@ -58,6 +58,7 @@ mod detached;
 mod endpoint;
 mod error;
 mod exchange;
+mod exposed_headers;
 mod forward;
 mod gateway_request;
 mod gateway_state;

@@ -37,7 +37,7 @@ use crate::{
     console,
     decisions::AnsweredQuestions,
     detached::{self, DetachedRequests},
-    error, forward,
+    error, exposed_headers, forward,
     gateway_state::{ConsoleState, GatewayState, MAX_CONCURRENT_DOCUMENTS},
     landing_page,
     log::{self, RequestLog},
@@ -491,35 +491,8 @@ fn add_headers(
     }
     if let Some(origin) = allowed_origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        let exposed = exposed_headers(headers);
+        let exposed = exposed_headers::names_of(headers);
         headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
         headers.insert(header::VARY, HeaderValue::from_static("origin"));
     }
-}
-
-/// The names of the headers that a page of another origin may read: those of the gateway, and those
-/// of the upstream that the reply has.
-fn exposed_headers(headers: &HeaderMap) -> HeaderValue {
-    const NAMES: &str = "x-request-id, request-id, x-upstream-request-id, x-foxwedge-findings, \
-                         x-foxwedge-action, x-foxwedge-session, x-foxwedge-run, x-foxwedge-match, \
-                         x-foxwedge-compacted, x-foxwedge-losses, x-foxwedge-fallback, \
-                         x-foxwedge-replayed, x-foxwedge-ignored-results, x-should-retry, \
-                         retry-after, retry-after-ms, accept-encoding, allow";
-    /// Limits, times and costs, whose names each provider chooses.
-    const PREFIXES: [&str; 7] = [
-        "x-ratelimit-",
-        "ratelimit-",
-        "anthropic-ratelimit-",
-        "openai-",
-        "x-codex-",
-        "x-groq-",
-        "x-litellm-",
-    ];
-    let mut names = NAMES.to_owned();
-    for name in headers.keys().map(HeaderName::as_str) {
-        if PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
-            names.extend([", ", name]);
-        }
-    }
-    HeaderValue::try_from(names).unwrap_or(HeaderValue::from_static(NAMES))
 }

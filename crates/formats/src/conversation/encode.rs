@@ -5,6 +5,7 @@ mod blocks;
 mod history_encoder;
 mod items;
 mod late_results;
+mod model_limits;
 pub(crate) mod json_writer;
 mod outline;
 mod system;

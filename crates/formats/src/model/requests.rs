@@ -13,9 +13,11 @@ use crate::{
     anthropic, bedrock,
     conversation::{
         Loss, OriginalSettings, RequestSettings,
-        request::{field_writer::RequestFieldWriter, fields::RequestFields, setting_losses},
+        request::{
+            chat_server::ChatServer, field_writer::RequestFieldWriter, fields::RequestFields,
+            setting_losses,
+        },
     },
-    convert::ChatServer,
     envelope::list_key,
     gemini, gemini_interactions, openai_chat, openai_responses,
 };

@@ -8,7 +8,7 @@ use crate::conversation::{
     request::{
         field_writer::RequestFieldWriter,
         fields::{RequestFields, read_flag, read_text, read_texts},
-        openai, reasoning, schema, setting_losses,
+        openai, openai_settings, reasoning, schema, setting_losses,
         tools::{self, free_text_input, is_free_text, provider_tool},
     },
 };
@@ -110,7 +110,7 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     let settings = writer.settings;
     openai::write(writer);
     // Other formats always report the usage at the end of a stream.
-    let is_openai = openai::takes_openai_settings(writer.profile);
+    let is_openai = openai_settings::takes_openai_settings(writer.profile);
     if settings.stream == Some(true) && is_openai && writer.from.is_some_and(|from| from != WIRE) {
         writer.write_object("stream_options", |writer| {
             writer.write_flag("include_usage", Some(true))

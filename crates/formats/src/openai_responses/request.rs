@@ -6,7 +6,7 @@ use crate::conversation::{
     request::{
         field_writer::{RequestFieldWriter, setting_name},
         fields::{RequestFields, read_flag, read_text},
-        openai, reasoning, schema, setting_losses,
+        openai, openai_settings, reasoning, schema, setting_losses,
         tools::{self, free_text_input, is_free_text, provider_tool},
     },
 };
@@ -81,7 +81,7 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     // No other format stores a response by default.
     let profile = writer.profile;
     let stores = |setting: &FormatSetting<'_>| {
-        setting.key == "store" && openai::is_shared(setting, WIRE, profile)
+        setting.key == "store" && openai_settings::is_shared(setting, WIRE, profile)
     };
     if writer.from.is_some_and(|from| from != WIRE) && !settings.others.iter().any(stores) {
         writer.write_flag("store", Some(false));

@@ -4,8 +4,21 @@ use std::sync::Arc;
 
 use foxwedge_store::{EntryTake, Result, Store};
 
-use super::{ClusterShared, HOLD_MILLIS, lock};
+use tokio::time::timeout;
+
+use super::{ANSWER_TIMEOUT, ClusterShared, GatewayCluster, HOLD_MILLIS, lock};
 use crate::session::{SessionPublication, SharedRelease, session_key};
+
+impl GatewayCluster {
+    /// Publishes what this node did without the store. A client that disconnects leaves nothing held,
+    /// because a task of its own waits for the store.
+    pub(super) async fn publish(&self) {
+        let shared = self.shared.clone();
+        // Without an answer, this is tried again with a beat.
+        let task = tokio::spawn(async move { shared.publish_sessions().await });
+        let _ = timeout(ANSWER_TIMEOUT, task).await;
+    }
+}
 
 impl ClusterShared {
     /// Publishes the replies that the store does not have. What cannot be published now is published

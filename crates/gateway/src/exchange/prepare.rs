@@ -15,7 +15,7 @@ use super::{
     identity::{RequestIdentity, identify},
     nesting::check_nesting,
     opening::opening_digest,
-    response_items::{is_reference, item_not_found, previous_response_not_found},
+    references::{reference_ids, refuse_other_owners},
 };
 use crate::{
     ApiError, ApiErrorKind, GatewayRequest,
@@ -24,15 +24,12 @@ use crate::{
     config::{GatewayConfig, ModelRoute},
     guard::{GuardInput, GuardRefusal, GuardedRequest, count_rejected, guard_request, profile_of},
     ordered_id::OrderedId,
-    session::{ConversationTraits, content_key},
+    session::ConversationTraits,
 };
 use foxwedge_upstream::{UpstreamTransport, send::UpstreamOperation};
 
 /// Begins the ids of responses that upstreams of other APIs have made. No provider uses it.
 pub(crate) const OWN_RESPONSE_PREFIX: &str = "resp_fox";
-
-/// How many unknown responses and items of a request are looked up among the other nodes.
-const MAX_LOOKED_UP: usize = 100;
 
 /// A request with its route and its guarded body.
 pub(super) struct RoutedRequest {
@@ -236,73 +233,6 @@ fn prepare_body(
         format,
         guarded,
     })
-}
-
-/// The entries in which other nodes say that they have the responses and items that a request refers
-/// to. Without those that are known here, and empty if the upstream has them.
-pub(super) fn unknown_references(
-    engine: &EngineShared,
-    request: &GatewayRequest,
-    prepared: &Result<RoutedRequest, ApiError>,
-) -> Vec<String> {
-    if request.endpoint.format() != Format::OpenaiResponses {
-        return Vec::new();
-    }
-    let ids = match prepared {
-        Ok(prepared) => match engine.config.get().response_storage(&prepared.route.upstream.name) {
-            ResponseStorage::Stored => return Vec::new(),
-            ResponseStorage::Unknown | ResponseStorage::NotStored => prepared.references.clone(),
-        },
-        Err(error) if matches!(error.code, "previous_response_not_found" | "item_not_found") => {
-            let options =
-                outline_options(foxwedge_core::Profile::for_format(Format::OpenaiResponses));
-            let source = text(&request.body).ok();
-            let reading = source.and_then(|it| read(it, Format::OpenaiResponses, options).ok());
-            reading.map(|reading| reference_ids(&reading)).unwrap_or_default()
-        }
-        Err(_) => Vec::new(),
-    };
-    let owner = &request.caller.owner;
-    let unknown = ids.iter().filter(|id| !engine.response_items.has(owner, id));
-    unknown.take(MAX_LOOKED_UP).map(|id| content_key(owner, id)).collect()
-}
-
-/// The ids of the response that a request continues and of the items it refers to.
-fn reference_ids(reading: &OutlinedDocument<'_>) -> Vec<Arc<str>> {
-    let previous = reading.envelope.previous_response.as_deref().map(Arc::from);
-    previous.into_iter().chain(item_references(reading)).collect()
-}
-
-/// The ids of the items that a request refers to.
-fn item_references(reading: &OutlinedDocument<'_>) -> impl Iterator<Item = Arc<str>> {
-    #[derive(serde::Deserialize)]
-    struct ItemReference<'a> {
-        #[serde(borrow)]
-        id: Cow<'a, str>,
-    }
-    let draft = &reading.draft;
-    draft.messages.iter().filter(|message| is_reference(message)).filter_map(move |item| {
-        let reference: ItemReference<'_> = serde_json::from_str(item.span.of(draft.source)).ok()?;
-        Some(Arc::from(reference.id))
-    })
-}
-
-/// Refuses references to responses and items of other owners, as if they did not exist: the upstream
-/// knows only the key that the owners share.
-fn refuse_other_owners(
-    engine: &EngineShared,
-    owner: &str,
-    reading: &OutlinedDocument<'_>,
-) -> Result<(), ApiError> {
-    let is_foreign = |id: &str| engine.response_items.is_foreign(owner, id);
-    let previous = reading.envelope.previous_response.as_deref();
-    if let Some(id) = previous.filter(|id| is_foreign(id)) {
-        return Err(previous_response_not_found(id));
-    }
-    match item_references(reading).find(|id| is_foreign(id)) {
-        Some(id) => Err(item_not_found(&id)),
-        None => Ok(()),
-    }
 }
 
 /// Parses the document again if the route's rules need other options. They apply to the model of

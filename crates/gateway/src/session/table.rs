@@ -14,13 +14,11 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     SessionMatchKind, SessionQuery, SessionSelector,
     keys::{owner_key, reply_key},
-    prefix_index::{PrefixIndex, PrefixNode},
+    prefix_index::PrefixIndex,
     replay_cache::ReplayCache,
     session_ids::{self, CompactId},
-    shared_entries::SharedSession,
-    unpublished::UnpublishedReplies,
 };
-use crate::{config, ordered_id::unix_millis};
+use crate::config;
 
 #[derive(Debug)]
 pub(super) struct SessionTable {
@@ -37,6 +35,21 @@ pub(super) struct SessionTable {
     pub(super) announced: HashMap<Box<str>, Vec<String>>,
     /// What was committed without the store, by session. `None` where no other node shares sessions.
     pub(super) unpublished: Option<HashMap<Arc<str>, UnpublishedReplies>>,
+}
+
+/// The replies of a session that are not in the store.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnpublishedReplies {
+    /// How many there are.
+    pub(super) count: u32,
+    /// The keys by which the newest is found.
+    pub(super) newest: Vec<u64>,
+    /// The keys of the others.
+    pub(super) earlier: Vec<u64>,
+    /// The entries of what later requests may refer to.
+    pub(super) contents: Vec<String>,
+    /// They are not published before this.
+    pub(super) deferred_until: Option<Instant>,
 }
 
 /// A known session. There may be a million of them, so every byte counts.
@@ -272,18 +285,6 @@ impl SessionTable {
             sessions.get(*other as usize).map_or(0, |session| hasher.hash_one(&session.id))
         });
         serial
-    }
-
-    /// Keeps a session of several nodes as a reply leaves it. `keys`: those of the reply. While the
-    /// store is out of reach, the conversation is found here.
-    pub(super) fn keep_shared(&mut self, id: &Arc<str>, known: &SharedSession, keys: &[u64]) {
-        let now = Instant::now();
-        let serial = self.find_or_create(id, None, now);
-        let Some(session) = self.session_mut(serial) else { return };
-        known.fill(session, now, unix_millis());
-        (session.is_fresh, session.at) = (false, now);
-        let node = PrefixNode { session: serial, number: known.newest };
-        keys.iter().for_each(|key| self.prefixes.put(*key, node));
     }
 
     /// Marks a session as busy. Returns whether it is known and was free.

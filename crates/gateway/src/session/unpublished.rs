@@ -8,9 +8,10 @@ use tokio::time::Instant;
 
 use super::{
     SessionIndex,
+    prefix_index::PrefixNode,
     shared_claim::SharedRelease,
     shared_entries::{SharedSession, content_entry, digest_entry_key, millis, session_key},
-    table::SessionTable,
+    table::{SessionTable, UnpublishedReplies},
 };
 use crate::ordered_id::unix_millis;
 
@@ -18,21 +19,6 @@ use crate::ordered_id::unix_millis;
 const DEFERRAL: Duration = Duration::from_secs(1);
 /// For how many replies in progress it is known what they have.
 const MAX_ANNOUNCED: usize = 1_000;
-
-/// The replies of a session that are not in the store.
-#[derive(Clone, Debug, Default)]
-pub(super) struct UnpublishedReplies {
-    /// How many there are.
-    count: u32,
-    /// The keys by which the newest is found.
-    newest: Vec<u64>,
-    /// The keys of the others.
-    earlier: Vec<u64>,
-    /// The entries of what later requests may refer to.
-    contents: Vec<String>,
-    /// They are not published before this.
-    deferred_until: Option<Instant>,
-}
 
 /// What publishes the replies of a session.
 pub(crate) struct SessionPublication {
@@ -44,6 +30,18 @@ pub(crate) struct SessionPublication {
 }
 
 impl SessionTable {
+    /// Keeps a session of several nodes as a reply leaves it. `keys`: those of the reply. While the
+    /// store is out of reach, the conversation is found here.
+    pub(super) fn keep_shared(&mut self, id: &Arc<str>, known: &SharedSession, keys: &[u64]) {
+        let now = Instant::now();
+        let serial = self.find_or_create(id, None, now);
+        let Some(session) = self.session_mut(serial) else { return };
+        known.fill(session, now, unix_millis());
+        (session.is_fresh, session.at) = (false, now);
+        let node = PrefixNode { session: serial, number: known.newest };
+        keys.iter().for_each(|key| self.prefixes.put(*key, node));
+    }
+
     /// Notes a reply that was committed without the store.
     pub(super) fn note_unpublished(
         &mut self,

@@ -2,12 +2,10 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use foxwedge_core::{
-    Format, MessageLayout, PlaceholderLanguage, Profile, is_placeholder, media_heading,
-};
+use foxwedge_core::{Format, MessageLayout, PlaceholderLanguage, is_placeholder, media_heading};
 
 use super::{
-    BedrockModel, EncodeTarget, OutlineRecorder,
+    EncodeTarget, OutlineRecorder,
     arguments::write_arguments_object,
     json_writer::compact_json,
     late_results::{LATE_RESULT, late_results},
@@ -15,7 +13,7 @@ use super::{
 use crate::conversation::{
     CallPairs, ContentPart, JsonText, Loss, LossKind, LossLocation, MediaKind, MediaPart,
     MediaSource, ModelHistory, ModelMessage, ModelPart, ModelRole, PartIndex, PartOrigin,
-    PartPlacement, ReasoningPart, ReasoningSignature, ToolCallPart, ToolResultPart,
+    PartPlacement, ToolCallPart, ToolResultPart,
     call_id_map::{CallIdMap, CallIdentity},
     media::{plain_document_name, titled_document},
 };
@@ -183,64 +181,6 @@ impl<'h, 'a> HistoryEncoder<'h, 'a> {
             self.record_note_losses(at, part);
         }
         accepted
-    }
-
-    /// Whether reasoning can be written.
-    fn accepts_reasoning(
-        &mut self,
-        at: PartIndex,
-        part: &ModelPart<'_>,
-        reasoning: &ReasoningPart<'_>,
-    ) -> bool {
-        let from = part.origin().map(|origin| origin.wire);
-        let is_claude = |format: Format| matches!(format, Format::Anthropic | Format::Bedrock);
-        // Both formats serve the same models, which sign the reasoning.
-        let serves_claude =
-            self.wire != Format::Bedrock || self.target.bedrock_model == BedrockModel::Claude;
-        if from.is_some_and(is_claude)
-            && is_claude(self.wire)
-            && serves_claude
-            && reasoning.is_provider_bound()
-        {
-            return true;
-        }
-        // Mistral and some others reject the field; the rest ignore or require it.
-        let field_allowed = !self.target.refuses_reasoning
-            && !matches!(self.target.profile, Profile::Mistral | Profile::Strict);
-        let chat = self.wire == Format::OpenaiChat && field_allowed && !reasoning.text.is_empty();
-        let accepted = chat && (self.target.reasoning || !reasoning.is_provider_bound());
-        match (accepted, &reasoning.signature) {
-            (true, ReasoningSignature::Unsigned) => {}
-            (
-                true,
-                ReasoningSignature::Signed(_)
-                | ReasoningSignature::Redacted(_)
-                | ReasoningSignature::Encrypted(_),
-            ) => {
-                self.record_loss(at.message, LossKind::Signature, "reasoning loses its signature");
-            }
-            (false, _) => {
-                let note = "reasoning cannot be converted to this format";
-                self.record_loss(at.message, LossKind::Reasoning, note);
-            }
-        }
-        accepted
-    }
-
-    /// The mark of the cached prompt after a part, if it can be written.
-    pub(crate) fn cache_mark(&self, part: &ModelPart<'a>) -> Option<&'a str> {
-        part.notes().and_then(|notes| notes.cache_mark).filter(|_| self.takes_cache_marks())
-    }
-
-    fn takes_cache_marks(&self) -> bool {
-        match self.wire {
-            Format::Anthropic => true,
-            Format::Bedrock => self.target.bedrock_model != BedrockModel::Other,
-            Format::OpenaiChat
-            | Format::OpenaiResponses
-            | Format::Gemini
-            | Format::GeminiInteractions => false,
-        }
     }
 
     /// Records the notes of a part that the format cannot represent.

@@ -4,8 +4,8 @@ use std::{cmp::Ordering, fmt::Write as _};
 
 use foxwedge_core::{Format, Profile};
 
+use super::chat_server::ChatServer;
 use crate::conversation::{FormatSetting, JsonText, Loss, LossKind, LossLocation, RequestSettings};
-use crate::convert::ChatServer;
 use foxwedge_json::{JsonTape, compare_number};
 
 /// Writes the settings of a request in a format.

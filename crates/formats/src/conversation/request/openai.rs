@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
-use foxwedge_core::{Format, Profile};
+use foxwedge_core::Format;
 
 use super::{
     field_writer::RequestFieldWriter,
     fields::{RequestFields, read_flag, read_text},
+    openai_settings::{is_shared, takes_openai_settings},
     schema, setting_losses,
     tools::{self, is_free_text},
 };
 use crate::conversation::{
-    FormatSetting, JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
+    JsonText, LossKind, RequestSettings, ResponseShape, ThinkingSetting, ToolChoice,
     ToolDeclaration,
 };
 use foxwedge_json::{JsonObject, JsonValue};
@@ -45,39 +46,6 @@ pub(crate) fn write(writer: &mut RequestFieldWriter<'_, '_, '_>) {
         writer.write_key(&setting.key);
         writer.write_member(setting.value);
     }
-}
-
-/// Whether a server takes all settings of OpenAI: Mistral's refuses a request with one that it does not
-/// know.
-pub(crate) fn takes_openai_settings(profile: Profile) -> bool {
-    profile != Profile::Mistral
-}
-
-/// Whether a setting of one OpenAI format means the same in the other.
-pub(crate) fn is_shared(setting: &FormatSetting<'_>, to: Format, profile: Profile) -> bool {
-    let other = match to {
-        Format::OpenaiChat => Format::OpenaiResponses,
-        Format::OpenaiResponses => Format::OpenaiChat,
-        Format::Anthropic | Format::Gemini | Format::Bedrock | Format::GeminiInteractions => {
-            return false;
-        }
-    };
-    let known = matches!(
-        &*setting.key,
-        "metadata"
-            | "store"
-            | "service_tier"
-            | "safety_identifier"
-            | "prompt_cache_key"
-            | "prompt_cache_retention"
-            | "moderation"
-    );
-    let is_taken = takes_openai_settings(profile) || setting.key == "metadata";
-    known
-        && is_taken
-        && setting.wire == other
-        && setting.parent.is_empty()
-        && setting.value != "null"
 }
 
 /// Reads a reasoning effort; one of the values disables reasoning.

@@ -4,7 +4,7 @@ use foxwedge_core::Format;
 
 use super::{
     field_writer::{RequestFieldWriter, setting_name},
-    openai,
+    openai_settings,
 };
 use crate::conversation::{FormatSetting, LossKind, ToolDeclaration};
 
@@ -12,7 +12,7 @@ use crate::conversation::{FormatSetting, LossKind, ToolDeclaration};
 pub(crate) fn record_foreign_settings(writer: &mut RequestFieldWriter<'_, '_, '_>) {
     for setting in &writer.settings.others {
         if setting.wire == writer.to
-            || openai::is_shared(setting, writer.to, writer.profile)
+            || openai_settings::is_shared(setting, writer.to, writer.profile)
             || is_default_setting(setting)
         {
             continue;

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::*;
-use crate::convert::ChatServer;
 use foxwedge_json::JsonTape;
 
 mod rich;
