@@ -80,7 +80,9 @@ impl UpstreamConfig {
         let host = &*target.host;
         let is_at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
         // Others that have taken on the newer name of the token limit take the older one, too.
-        let knows_newer = is_at("openai.com") || is_at("azure.com") || is_openai_model(Some(model));
+        let is_azure = matches!(self.platform, Some(CloudPlatform::Azure { .. }));
+        let knows_newer =
+            is_azure || is_at("openai.com") || is_at("azure.com") || is_openai_model(Some(model));
         ChatServer {
             older_token_limit: !knows_newer,
             refuses_reasoning: is_at("groq.com") || is_at("cerebras.ai"),
@@ -183,5 +185,32 @@ pub fn builtin_upstream(format: Format) -> UpstreamConfig {
         key: UpstreamKey::None,
         headers: Vec::new(),
         attempts: DEFAULT_ATTEMPTS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_other_than_openai_get_the_older_token_limit() {
+        for (url, model, older, refuses) in [
+            ("https://api.openai.com/v1", "my-model", false, false),
+            ("https://eu.api.openai.com/v1", "my-model", false, false),
+            ("https://x.openai.azure.com/openai/v1", "deployment", false, false),
+            // A proxy in front of OpenAI: its newer models refuse the older name.
+            ("https://proxy.example/v1", "gpt-5", false, false),
+            ("https://openrouter.ai/api/v1", "openai/gpt-5", true, false),
+            ("http://127.0.0.1:11434/v1", "qwen3", true, false),
+            ("https://api.groq.com/openai/v1", "openai/gpt-oss-120b", true, true),
+            ("https://api.cerebras.ai/v1", "qwen-3", true, true),
+            ("https://notopenai.com/v1", "m", true, false),
+        ] {
+            let key = UpstreamKey::None;
+            let upstream = single_upstream("test", Format::OpenaiChat, Some(url), key);
+            let found = upstream.expect("an upstream").chat_server(model);
+            let expected = ChatServer { older_token_limit: older, refuses_reasoning: refuses };
+            assert_eq!(found, expected, "{url} {model}");
+        }
     }
 }
