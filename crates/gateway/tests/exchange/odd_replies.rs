@@ -384,3 +384,41 @@ async fn a_compressed_reply_is_read() {
     assert_eq!(reply.status, 502, "{}", reply.body);
     assert!(message(&reply).contains("too long"), "{}", reply.body);
 }
+
+#[tokio::test]
+async fn a_stream_that_is_cut_anywhere_ends_with_one_error_behind_whole_events() {
+    let chunk = |delta: Value, reason: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+        let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1,
+            "model": "m", "choices": [choice]});
+        format!("data: {chunk}\n\n")
+    };
+    let stream = [
+        chunk(json!({"role": "assistant", "content": "one"}), json!(null)),
+        chunk(json!({"content": " two"}), json!(null)),
+        chunk(json!({}), json!("stop")),
+    ]
+    .concat();
+    let last = stream.rfind("data: ").expect("a frame");
+    let cuts: Vec<usize> = (1..last).step_by(9).collect();
+    for endpoint in [GatewayEndpoint::Chat, GatewayEndpoint::Responses, GatewayEndpoint::Messages] {
+        let replies = cuts.iter().map(|cut| CannedReply::stream(&stream[..*cut])).collect();
+        let provider = CloudProvider::start(replies).await;
+        let chat = "formats = [\"openai-chat\"]\nattempts = 1";
+        let engine = engine(&upstream(&provider, "openai", chat, "")).await;
+        for cut in &cuts {
+            let reply = ask(&engine, endpoint, &hello(endpoint)).await;
+            let data = reply.body.lines().filter_map(|line| line.strip_prefix("data: "));
+            let events: Vec<Value> = data
+                .map(|data| serde_json::from_str(data).unwrap_or_else(|_| panic!("{cut}: {data}")))
+                .collect();
+            let is_error = |event: &&Value| !event["error"].is_null();
+            let errors = events.iter().filter(is_error).count();
+            assert_eq!((reply.status.as_u16(), errors), (200, 1), "{cut}: {}", reply.body);
+            let failed = events.iter().filter(|event| event["type"] == "response.failed").count();
+            let expected = usize::from(endpoint == GatewayEndpoint::Responses);
+            assert_eq!(failed, expected, "{cut}: {}", reply.body);
+            assert!(reply.body.contains("the upstream's reply was interrupted"), "{}", reply.body);
+        }
+    }
+}

@@ -241,7 +241,8 @@ impl ResponseRelay {
             let number = self.next_event_number();
             let end = StreamCut::Upstream;
             let events = end.events(self.to, number, id.unwrap_or_default());
-            out.extend(self.unfinished_frame(true));
+            // In place of the end that a converter writes: these events are for every client.
+            out = self.unfinished_frame(true).into();
             out.extend(events.into_bytes());
         } else {
             out.extend(self.unfinished_frame(false));
