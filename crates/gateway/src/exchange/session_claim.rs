@@ -1,6 +1,6 @@
 //! Finds the session of a request, on this node or among others.
 
-use foxwedge_core::Format;
+use foxwedge_core::{Format, Profile};
 use foxwedge_formats::{outline_options, read, text};
 use foxwedge_upstream::UpstreamTransport;
 
@@ -34,8 +34,7 @@ pub(super) fn unknown_references(
             ResponseStorage::Unknown | ResponseStorage::NotStored => prepared.references.clone(),
         },
         Err(error) if matches!(error.code, "previous_response_not_found" | "item_not_found") => {
-            let options =
-                outline_options(foxwedge_core::Profile::for_format(Format::OpenaiResponses));
+            let options = outline_options(Profile::for_format(Format::OpenaiResponses));
             let source = text(&request.body).ok();
             let reading = source.and_then(|it| read(it, Format::OpenaiResponses, options).ok());
             reading.map(|reading| reference_ids(&reading)).unwrap_or_default()
@@ -67,7 +66,8 @@ pub(super) fn other_node_error(address: String, summary: &mut RequestSummary) ->
     ApiError::new(ApiErrorKind::Unavailable, "other_node", message)
 }
 
-/// Takes the session of a request. `references`: the entries of what the request refers to and this node does not have.
+/// Takes the session of a request. `references`: the entries of what the request refers to and this
+/// node does not have.
 pub(super) async fn claim_session(
     engine: &EngineShared,
     request: &GatewayRequest,
